@@ -1,24 +1,24 @@
 import { defineConfig } from "@playwright/test";
 import { CHROMIUM, OUT, STATE, URL } from "./support/platform";
 
-/** Each starts a host of the lab, and mostly waits for it. */
+/** Test files that start lab hosts and spend most of their time waiting for them. */
 const ON_FAULTY_HOSTS = ["incidents.spec.ts", "alerts.spec.ts"];
 const NOT_ON_THIS_HOST = ["first-visit.spec.ts", "everywhere.spec.ts", ...ON_FAULTY_HOSTS];
 
-/** The tag of a journey that neither captures a host nor stops a part of the platform. */
+/** Tag of tests that neither capture a host nor stop a part of the platform. */
 const NO_CAPTURE = /@no-capture/;
-/** The tag of a journey that stops something that every other one needs: the workers, or all captures. */
+/** Tag of tests that stop something that all other tests need: the workers, or all captures. */
 const ALONE = /@alone/;
 
 /**
- * Whole journeys through a real platform on this machine, which `./culprit test` starts and stops. Those that capture
- * this machine run one after another; next to them run those without a capture. The test that visits every screen
- * follows, because a browser that draws would be in the profiles of the machine.
+ * End-to-end tests on a real platform on this machine, which `./culprit test` starts and stops. Tests that capture this
+ * machine run sequentially, in parallel with tests that capture nothing. The test of all screens runs after them,
+ * because a rendering browser would appear in the profiles of this machine.
  *
- * Journeys on hosts of the lab run alone and one at a time: what else runs on this machine is a neighbor of such a host.
+ * Tests on lab hosts run alone and sequentially, because other load on this machine disturbs a lab host.
  *
- * The dependencies are the order of a run by hand. `./culprit test` starts the projects itself (tools/checks/e2e.py),
- * so that one journey that fails keeps no other from running.
+ * The dependencies define the order of a manual run. `./culprit test` starts the projects itself (tools/checks/e2e.py),
+ * so that a failed test does not prevent other tests.
  */
 export default defineConfig({
   testDir: "tests",
@@ -30,17 +30,17 @@ export default defineConfig({
   forbidOnly: true,
   use: {
     baseURL: URL,
-    // The first action on a page waits until it is drawn, which takes as long as to load it where CPUs are shared.
+    // The first action waits until the page is rendered, which takes as long as loading it when CPUs are shared.
     actionTimeout: 20_000,
     navigationTimeout: 20_000,
     viewport: { width: 1440, height: 900 },
     colorScheme: "dark",
     locale: "en-GB",
     timezoneId: "UTC",
-    // Frames of an animation are drawn by the CPUs that the journeys share.
+    // Animations cost CPU time that the tests share.
     contextOptions: { reducedMotion: "reduce" },
     screenshot: "only-on-failure",
-    // A film costs CPU time that other tests need. The trace has the page of every action, a failure its screenshot.
+    // Screenshots in traces cost CPU time. The trace contains the DOM of each action, and failures have a screenshot.
     trace: { mode: "retain-on-failure", screenshots: false },
     launchOptions: {
       executablePath: CHROMIUM,

@@ -10,12 +10,12 @@ interface Violation {
   nodes: { html: string; failureSummary: string }[];
 }
 
-/** The rules of axe whose result depends on the color scheme. */
+/** Rules of axe whose results depend on the color scheme. */
 export const COLOR_RULES: readonly string[] = ["color-contrast", "link-in-text-block"];
 
-/** No serious or critical accessibility violation on the current page; of all rules, or of `rules`. */
+/** Fail on serious or critical accessibility violations on the page, of all axe rules or only of `rules`. */
 export async function accessible(page: Page, rules?: readonly string[]): Promise<void> {
-  // Colors fade when the scheme changes: half way, a contrast means nothing. The fading begins with the next frame.
+  // A change of the color scheme starts CSS transitions in the next frame, during which contrasts are meaningless.
   await page.evaluate(
     () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(undefined)))),
   );
@@ -36,9 +36,9 @@ export async function accessible(page: Page, rules?: readonly string[]): Promise
   expect(grave.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 160)).join(" | ")}`)).toEqual([]);
 }
 
-/** Nothing sticks out to the right of the window. */
+/** Fail if the page is wider than the window. */
 export async function fitsSideways(page: Page): Promise<void> {
-  // What is drawn follows the window a frame or two later.
+  // Charts adapt to the window size one or two frames later.
   await expect
     .poll(() =>
       page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth),
@@ -46,7 +46,7 @@ export async function fitsSideways(page: Page): Promise<void> {
     .toBeLessThanOrEqual(0);
 }
 
-/** No table has to be scrolled sideways to be read. */
+/** Fail if a table needs horizontal scrolling. */
 export async function nothingHidden(page: Page): Promise<void> {
   await expect
     .poll(() =>
@@ -57,7 +57,10 @@ export async function nothingHidden(page: Page): Promise<void> {
     .toBe(0);
 }
 
-/** Fails the test on errors in the browser's console, blocked content among them. */
+/**
+ * Record errors in the browser console, including blocked content, except those that match `allow`. Return a function
+ * that fails if there were any.
+ */
 export function watchConsole(
   page: Page,
   allow: RegExp = /status of (401|404|409|422)|ERR_NETWORK_CHANGED/,

@@ -10,15 +10,15 @@ const NONE: Interactions = { clicks: 0, keys: 0, seconds: 0 };
 const STORAGE_KEY = "interactions";
 
 /**
- * Count the mouse and key presses that the page receives, and the time. Text that is filled into a field counts as no
- * key. Actions that a test takes only to be refused do not count: `exclude`.
+ * Counter of the mouse and key presses that the page receives, and of the time. Text set with `fill` counts as no key.
+ * Actions that only test a rejection are excluded with `exclude`.
  */
 export class InteractionCounter {
   private excluded: Interactions = NONE;
 
   private constructor(private readonly page: Page) {}
 
-  /** Count from the next page that is opened. */
+  /** Return a counter that starts with the next page load. */
   static async of(page: Page): Promise<InteractionCounter> {
     await page.addInitScript((storageKey) => {
       for (const kind of ["pointerdown", "keydown"])
@@ -38,12 +38,12 @@ export class InteractionCounter {
     return new InteractionCounter(page);
   }
 
-  /** All interactions so far, without the excluded ones; the time is that of the clock. */
+  /** Return all interactions so far, without excluded interactions; `seconds` is Unix time minus excluded time. */
   async total(): Promise<Interactions> {
     return minus(await this.count(), this.excluded);
   }
 
-  /** Interactions since `begin`. */
+  /** Return the interactions since `begin`. */
   async since(begin: Interactions): Promise<Interactions> {
     return minus(await this.total(), begin);
   }

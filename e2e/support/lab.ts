@@ -24,7 +24,7 @@ interface Ready {
   healthy: Record<string, Clients>;
 }
 
-/** A lab host with a real fault, until it is repaired; see lab/serve_faults.py. */
+/** A lab host with real faults, until they are repaired; see lab/serve_faults.py. */
 export class FaultyHost {
   private readonly waiting: ((line: string) => void)[] = [];
   private readonly received: string[] = [];
@@ -56,7 +56,7 @@ export class FaultyHost {
     return host;
   }
 
-  /** Remove one fault while the load continues, as the right fix does. */
+  /** Remove a fault while the load continues, as the correct fix does. */
   async repair(cause: string): Promise<void> {
     await this.ask(`repair ${cause}`);
   }
@@ -80,7 +80,7 @@ export class FaultyHost {
     return message;
   }
 
-  /** Add the host with its address and trusted key, and with the log of its rate and latency, as an admin does once. */
+  /** Add the host with its address and trusted key, and a service that measures its rate and latency. */
   private async addHost(): Promise<void> {
     const { ready } = this;
     this.name = `faulty-${ready.name}`;

@@ -18,7 +18,7 @@ export const STATE = `${OUT}/session.json`;
 export const PASSWORD = "a long enough pass phrase";
 mkdirSync(OUT, { recursive: true });
 
-/** The command line of the platform under test; its standard output. */
+/** Run the `culprit` command of the platform under test and return its standard output. */
 export function culprit(...args: string[]): string {
   return execFileSync(`${ROOT}/culprit`, args, {
     encoding: "utf8",
@@ -27,7 +27,7 @@ export function culprit(...args: string[]): string {
   });
 }
 
-/** Return the standard error of a command that the platform must refuse; its exit status is 5. */
+/** Return the standard error of a command that the platform must reject; fail unless its exit status is 5. */
 export function refused(...args: string[]): string {
   let result = { status: 0, stderr: "" };
   try {
@@ -39,7 +39,7 @@ export function refused(...args: string[]): string {
   return result.stderr;
 }
 
-/** Send a change as the user of the page, where the screens for it are part of another journey. */
+/** Send a POST request as the user of the page, for changes whose screens another test covers; return the response. */
 export async function change(page: Page, path: string, body: unknown): Promise<Record<string, unknown>> {
   const me = (await (await page.request.get("/api/v1/me")).json()) as { csrf: string };
   const headers = { "X-CSRF-Token": me.csrf, Origin: URL };
@@ -48,7 +48,7 @@ export async function change(page: Page, path: string, body: unknown): Promise<R
   return (await answer.json()) as Record<string, unknown>;
 }
 
-/** A fresh proof for the session that the page has, so that no dialog asks for one in the middle of a journey. */
+/** Reauthenticate the session of the page, so that no reauthentication dialog opens during a test. */
 export async function prove(page: Page): Promise<void> {
   const me = (await (await page.request.get("/api/v1/me")).json()) as { csrf: string };
   const headers = { "X-CSRF-Token": me.csrf, Origin: URL };
@@ -61,13 +61,13 @@ export interface HostRow {
   name: string;
 }
 
-/** The host that `up` added: this machine. Each file of tests needs it: one process asks, and its workers inherit it. */
+/** Return the host that `up` added: this machine. The environment passes it from the main process to its workers. */
 export const thisHost = (): HostRow => {
   process.env.CULPRIT_E2E_HOST ??= JSON.stringify(findThisHost());
   return JSON.parse(process.env.CULPRIT_E2E_HOST) as HostRow;
 };
 
-/** Lists begin with the newest host, and journeys add hosts. */
+/** Return the oldest host, which is last in the list; tests add newer hosts. */
 function findThisHost(): HostRow {
   const hosts = JSON.parse(culprit("host", "list", "--json")) as HostRow[];
   const host = hosts.at(-1);
@@ -75,6 +75,6 @@ function findThisHost(): HostRow {
   return host;
 }
 
-/** What `up` wrote about the processes that it runs. */
+/** Return the content of `running.json`, in which `up` lists its processes. */
 export const running = (): Record<string, unknown> =>
   JSON.parse(readFileSync(`${HOME}/running.json`, "utf8")) as Record<string, unknown>;

@@ -10,7 +10,7 @@ export const NAME = "The house";
 const CLIENT = "culprit";
 const SECRET = "s3cret:with colon+plus";
 
-/** A certified OpenID provider on this machine, registered as an admin does it; see tools/oidc. */
+/** A certified OpenID provider on this machine, registered through the admin API; see tools/oidc. */
 export class IdentityProvider {
   private constructor(
     private readonly child: ChildProcess,
@@ -54,12 +54,12 @@ export class IdentityProvider {
     return provider;
   }
 
-  /** Who is in which groups there from now on. */
+  /** Set the groups of the provider's users, by login name. */
   groups(of: Record<string, string[]>): void {
     writeFileSync(this.file, JSON.stringify(of));
   }
 
-  /** Through its own pages: a name and a password, and consent where it was not given before. */
+  /** Sign in on the provider's pages with name and password, and consent. */
   async signIn(page: Page, who: string): Promise<void> {
     await page.waitForURL((url) => url.origin === this.issuer);
     await page.locator('input[name="login"]').fill(who);
@@ -87,7 +87,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** As the admin of the command line. */
+/** Send a request with the admin token of the command line; return the response, or null for status 204. */
 async function ask(method: string, path: string, body?: unknown): Promise<Record<string, unknown> | null> {
   const { token } = JSON.parse(readFileSync(`${HOME}/cli.json`, "utf8")) as { token: string };
   const answer = await fetch(`${URL}/api/v1${path}`, {
@@ -99,7 +99,7 @@ async function ask(method: string, path: string, body?: unknown): Promise<Record
   return answer.status === 204 ? null : ((await answer.json()) as Record<string, unknown>);
 }
 
-/** As the admin in a session of their own: no token changes how people sign in. */
+/** Send a request in a new session of the admin, because an API token cannot change the sign-in settings. */
 async function askInSession(method: string, path: string, body?: unknown): Promise<void> {
   const json = { "content-type": "application/json" };
   const entered = await fetch(`${URL}/api/v1/session`, {

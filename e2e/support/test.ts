@@ -3,8 +3,8 @@ import { test as base, type Page } from "@playwright/test";
 const TRIES = 3;
 
 /**
- * A page that is loaded once more where Chromium gave it up because an interface came or went on this machine:
- * laboratory hosts get theirs while pages of other tests are loading.
+ * Make `goto` and `reload` retry when Chromium aborts a load with ERR_NETWORK_CHANGED. Lab hosts add and remove network
+ * interfaces on this machine while pages of other tests are loading.
  */
 export function steady(page: Page): Page {
   let changed = false;
@@ -28,7 +28,7 @@ export function steady(page: Page): Page {
   return page;
 }
 
-/** Tests whose page is `steady`; pages of other contexts are to be made so. */
+/** Playwright test whose page is `steady`. Pages of other contexts need an explicit call of `steady`. */
 export const test = base.extend({
   page: async ({ page }, use) => {
     await use(steady(page));

@@ -14,7 +14,7 @@ interface Message {
 const CHANNEL = `pager ${Date.now()}`;
 const TITLE = `orders time out ${Date.now()}`;
 
-/** Server that receives messages: their bodies and signatures. */
+/** HTTP server that records the bodies and signatures of received notifications. */
 class MessageReceiver {
   private readonly arrived: Message[] = [];
   private wake: (() => void) | undefined;
@@ -98,7 +98,7 @@ test("an alert captures its host, and its message contains the cause, its number
     await expect(row).toContainText("captured");
     const message = await receiver.next();
     expect(message.cause_id, JSON.stringify(message.figures)).toBe("listen-queue-overflow");
-    // Compared numbers come first; related numbers have no threshold, and yes-or-no facts are no figures.
+    // Numbers with a threshold come first. Related numbers have no threshold; boolean values are not figures.
     expect(message.figures).toHaveLength(3);
     expect(message.figures[0]?.threshold).not.toBeNull();
     expect(Buffer.from(message.chart.png_base64, "base64").subarray(1, 4).toString()).toBe("PNG");

@@ -48,7 +48,7 @@ interface RunJson {
 
 const host = thisHost();
 
-/** A capture by the command line, and the printed JSON of its run. */
+/** Capture this machine with the command line; return the printed JSON of the capture and its run. */
 function captured(plan: string): { capture: CaptureJson; run: RunJson } {
   const output = culprit(
     "capture",
@@ -103,7 +103,7 @@ test("waits for a CPU are in the terminal and on the screen", async ({ page }) =
   for (const task of run.sched) {
     expect(task.task).not.toBe("");
     expect(task.switches).toBeGreaterThanOrEqual(0);
-    // A task that never waited during the capture has no delay, which is not a delay of 0.
+    // A task that never waited during the capture has a delay of null, not 0.
     if (task.delay_max_ms !== null) expect(task.delay_max_ms).toBeGreaterThanOrEqual(task.delay_avg_ms ?? 0);
   }
   expect(run.sched.some((task) => task.runtime_ms > 0 && task.switches > 1)).toBe(true);
@@ -124,7 +124,7 @@ test("the import command reports a damaged recording", () => {
   } catch (error) {
     failure = error as typeof failure;
   }
-  // Refused at the door or failed afterwards: that depends on how much of it was lost.
+  // The upload is rejected or the import fails later, depending on how much of the file is missing.
   expect([4, 5]).toContain(failure.status);
   expect(failure.stderr).toContain("perf cannot read this file");
 });

@@ -17,7 +17,7 @@ test.describe.configure({ mode: "serial" });
 const host = thisHost();
 
 test("a diagnosis of a host links every number to its source line", async ({ page }) => {
-  // Three stages, each with a capture and its analysis, next to other journeys on the same CPUs.
+  // Three stages, each with a capture and its analysis, on CPUs that are shared with other tests.
   test.setTimeout(300_000);
   const clean = watchConsole(page);
   await page.goto(`/hosts/${host.id}`);

@@ -4,14 +4,14 @@ import { prove, ROOT, thisHost } from "../support/platform";
 import { expect, steady, test } from "../support/test";
 
 const host = thisHost();
-/** Every address of the navigation and of commands, read from the manifests of the features. */
+/** All paths of the navigation and of commands, parsed from the manifests of the features. */
 const PLACES = new Set(
   globSync(`${ROOT}/frontend/src/features/*/manifest.ts`).flatMap((file) =>
     [...readFileSync(file, "utf8").matchAll(/\bto: "([^"]+)"/g)].map(([, path]) => path as string),
   ),
 );
 if (!PLACES.has("/hosts")) throw new Error("the manifests of the features have no address of the hosts");
-/** Screens behind an address with parameters, parts of a screen, and dialogs. */
+/** Names and URLs of all tested screens, including views with parameters and dialogs. */
 const SCREENS: [string, string][] = [
   ...[...PLACES].map((path): [string, string] => [path, path]),
   ["start", "/"],
@@ -51,7 +51,7 @@ for (const [name, path] of SCREENS)
     await accessible(page, COLOR_RULES);
     await page.setViewportSize({ width: 390, height: 844 });
     await fitsSideways(page);
-    // Dispatched, because a dialog may cover the button.
+    // Dispatch the event instead of a click, because a dialog may cover the button.
     await page.getByRole("button", { name: "中文", includeHidden: true }).dispatchEvent("click");
     await expect(page.locator("html")).toHaveAttribute("lang", "zh-CN");
     await expect(page.getByRole("heading", { level: 1 })).toBeVisible();

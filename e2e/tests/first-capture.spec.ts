@@ -30,7 +30,7 @@ test("a busy machine is captured live, from the list of commands to the flame gr
   await page.screenshot({ path: `${OUT}/capture-done.png` });
   await page.goto(`/runs/${(await openCapture(page)).runs[0]?.id}`);
   await expect(page.getByRole("heading", { name: `Run on ${host.name}` })).toBeVisible({ timeout: 60_000 });
-  // All parts at once were 25,000 nodes, which took long where CPUs are shared.
+  // All tabs together had 25,000 DOM nodes, which rendered slowly on shared CPUs.
   expect(await page.locator("*").count()).toBeLessThan(3000);
   await page.getByRole("link", { name: /On-CPU flame graph/ }).click();
   await expect(page.getByTestId("flame").locator("svg, canvas").first()).toBeVisible();
@@ -45,7 +45,7 @@ interface Capture {
   runs: { id: string }[];
 }
 
-/** The capture whose page is open, by the API that the page itself uses. */
+/** Load the capture of the current page from the API. */
 async function openCapture(page: Page): Promise<Capture> {
   const id = /captures\/([0-9a-f-]{36})/.exec(page.url())?.[1];
   return (await (await page.request.get(`/api/v1/captures/${id}`)).json()) as Capture;
@@ -88,7 +88,7 @@ test("the whole view is in the URL: search, zoom, brush, and back", async ({ pag
 
 test("two ranges of one profile are compared by two brushes", async ({ page }) => {
   await page.goto(profile);
-  // The strip moves until the content above it is complete.
+  // The heat map moves until the content above it has loaded.
   await expect(page.getByTestId("flame").locator("svg, canvas").first()).toBeVisible();
   const strip = page.getByTestId("heat");
   const box = await strip.boundingBox();
@@ -128,7 +128,7 @@ test("the host's timeline has the capture, supports keys and links to the source
   const track = await tracks.getByText("CPU busy").first().boundingBox();
   const all = await tracks.boundingBox();
   if (!track || !all) throw new Error("no tracks");
-  // Within the region, which moves while panels above it arrive.
+  // Click relative to the region, because the region moves while panels above it load.
   const middle = { x: 232 + (all.width - 232) * 0.5, y: track.y - all.y + track.height / 2 };
   await tracks.click({ position: middle });
   await page.getByRole("link", { name: /^Open .*line \d+/ }).click();
@@ -154,7 +154,7 @@ test("the load of the machine has function names in its flame graph", async ({ p
   await page.goto(`/hosts/${host.id}`);
   await page.getByRole("button", { name: "Run demo load for 20 s" }).click();
   await expect(page.getByText(/Demo load runs for \d+ s more/)).toBeVisible();
-  // A browser on the same machine that draws something would be most of the picture.
+  // Leave the page, because a rendering browser on this machine would dominate the profile.
   await page.goto("about:blank");
   const output = culprit(
     "capture",
@@ -183,7 +183,7 @@ test("the load of the machine has function names in its flame graph", async ({ p
   await search.press("Escape");
   await page.mouse.move(0, 0);
   await page.screenshot({ path: `${OUT}/profile-busy.png` });
-  // The picture on the README's first screen is this one.
+  // The README uses this screenshot.
   if (process.env.CULPRIT_FULL) {
     mkdirSync(`${ROOT}/docs/images`, { recursive: true });
     copyFileSync(`${OUT}/profile-busy.png`, `${ROOT}/docs/images/profile.png`);

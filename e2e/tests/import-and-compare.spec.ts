@@ -141,7 +141,7 @@ test("without workers a comparison waits as queued; it is drawn once they are ba
   await expect(page.getByTestId("flame").locator("g.frame").first()).toBeVisible({ timeout: 60_000 });
 });
 
-/** The process groups' leaders of the workers, from the processes that `up` lists. */
+/** Return the negated PIDs of the workers that `up` lists; `kill` then signals the whole process group. */
 function workers(): number[] {
   const leaders = Object.entries(running().processes as Record<string, { pid: number }>)
     .filter(([name]) => name.startsWith("worker"))

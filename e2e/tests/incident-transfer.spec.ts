@@ -5,8 +5,8 @@ import { change, culprit, OUT, thisHost } from "../support/platform";
 import { expect, test } from "../support/test";
 
 /**
- * An incident is exported in the browser and imported again: captured over SSH with a real profile, a frame of
- * which is evidence. The import has the same content for the same bytes, and its pin opens that frame.
+ * Export an incident in the browser and import it again. It has a capture over SSH with a real profile, and a pinned
+ * frame of that profile. The import must have the same artifacts and verdicts, and its pin must open that frame.
  */
 const STEP = "cpu-high-first-look/batch";
 const FILE = `${OUT}/incident.culprit.zip`;
@@ -32,7 +32,7 @@ async function now(page: Page, id: string): Promise<Incident> {
   return (await (await page.request.get(`/api/v1/incidents/${id}`)).json()) as Incident;
 }
 
-/** The parts of all runs by what they are called, with their SHA-256. */
+/** Return the sorted lines `collector part sha256` of all artifacts of an incident. */
 async function digests(page: Page, incident: Incident): Promise<string[]> {
   const digestLines: string[] = [];
   for (const { run_id } of incident.runs) {
@@ -45,7 +45,7 @@ async function digests(page: Page, incident: Incident): Promise<string[]> {
   return digestLines.sort();
 }
 
-/** Return the profile of a run as soon as it can be drawn. */
+/** Wait until the profile of a run is ready, and return its ID. */
 async function waitForProfile(page: Page, run: string): Promise<string> {
   let id = "";
   await expect
@@ -62,7 +62,7 @@ async function waitForProfile(page: Page, run: string): Promise<string> {
   return id;
 }
 
-/** Zooms into a frame and makes it evidence of the incident that was looked at last. */
+/** Zoom into a frame and pin it to the last opened incident, `#number`. */
 async function pinFrame(page: Page, number: number): Promise<void> {
   const flame = page.getByTestId("flame");
   await expect(flame.locator("svg, canvas").first()).toBeVisible({ timeout: 30_000 });
@@ -130,7 +130,7 @@ test("an exported incident has the same content after import", async ({ page }) 
     "that frame",
   );
 
-  // Rules are evaluated shortly after the profile is parsed; until then there is nothing to compare.
+  // The server rejects the export until rules are evaluated, shortly after the profile is parsed.
   const path = `/api/v1/incidents/${opened.id}/export`;
   await expect.poll(async () => (await page.request.get(path)).status(), { timeout: 30_000 }).toBe(200);
   await page.goto(`/incidents/${opened.id}`);
@@ -175,7 +175,7 @@ test("an exported incident has the same content after import", async ({ page }) 
   await page.locator(`a[href^="/profiles/"]`).first().click();
   await expect(page).toHaveURL(/profiles\/.*[?&]at=/);
   expect(page.url()).not.toContain(frame.view.split("?")[0] as string);
-  // The path to the frame is text, whether the graph is drawn on a canvas or not.
+  // The frame path is DOM text, even if the flame graph is rendered on a canvas.
   await expect(
     page.getByTestId("frame-path").getByText(frame.snapshot.frame, { exact: true }).last(),
   ).toBeVisible();

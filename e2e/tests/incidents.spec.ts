@@ -7,12 +7,12 @@ import { OUT } from "../support/platform";
 import { expect, test } from "../support/test";
 
 /**
- * From a symptom to a fix that is proven, on faulty hosts of the lab, as a user would do it in the
- * browser. Two in every round, all of them in a full one. Each prints the interactions from the symptom to the cause.
+ * Investigation of a faulty lab host in the browser, from the symptom to a verified fix. Stories with `always` run in
+ * every test run, the others only with CULPRIT_FULL. Each test prints the interactions from the symptom to the cause.
  */
 interface Story {
   name: string;
-  /** Scenarios of the lab; where there are two, their causes are stacked. */
+  /** Fault scenarios of the lab; two scenarios are active at the same time. */
   lab: readonly string[];
   causes: readonly string[];
   always?: true;
@@ -86,9 +86,9 @@ interface Incident {
 
 interface Way {
   cause: string;
-  /** From the symptom, which is the faulty host; for a second cause from the repeated step after the first fix. */
+  /** Interactions since the page of the faulty host was opened; for a second cause, since the first fix. */
   fromSymptom: Interactions;
-  /** Of that, what went by once the incident was open. */
+  /** The part of `fromSymptom` after the incident was created. */
   fromIncident: Interactions;
 }
 
@@ -118,7 +118,7 @@ for (const story of STORIES) {
         });
         await prove(page, host, cause, hypothesis);
       }
-      // Captures go on for about ten minutes until a verdict is possible; the short run does not wait for it.
+      // The verification captures for about ten minutes before it has an outcome; the short run does not wait.
       if (process.env.CULPRIT_FULL) await close(page);
       await page.screenshot({ path: `${OUT}/incident-${story.lab[0]}.png`, fullPage: true });
       clean();
@@ -140,7 +140,7 @@ async function now(page: Page): Promise<Incident> {
   return (await answer.json()) as Incident;
 }
 
-/** The symptom: diagnose the host, and open an incident with the result. Returns the interactions until it was open. */
+/** Diagnose the host and create an incident from the result; return the interactions until its creation. */
 async function open(page: Page, counter: InteractionCounter): Promise<Interactions> {
   await page.getByRole("button", { name: "Diagnose", exact: true }).first().click();
   await page.getByRole("dialog").getByRole("button", { name: "Diagnose", exact: true }).click();
@@ -162,7 +162,7 @@ async function open(page: Page, counter: InteractionCounter): Promise<Interactio
   return opened;
 }
 
-/** Causes stack: after a fix that worked the symptom step is offered again, and is answered again. */
+/** Repeat the symptom step, which the incident offers after a verified fix in case of a second cause. */
 async function repeatSymptomStep(page: Page): Promise<void> {
   const before = (await now(page)).runs.filter((run) => run.role === "evidence").length;
   await page.getByRole("button", { name: "Repeat the symptom step" }).click();
@@ -182,20 +182,20 @@ const ENDED = [...HOME, "failed", "canceled", "expired"];
 const STRONG = /^(direct|mechanism)$/;
 const MAX_STEPS = 6;
 
-/** The hypothesis of a cause with the strongest evidence. */
+/** Return the hypothesis of a cause that the most steps support, or undefined. */
 const best = (incident: Incident, cause: string): Hypothesis | undefined =>
   incident.hypotheses
     .filter((item) => item.cause === cause && item.supports.length)
     .sort((a, b) => b.supports.length - a.supports.length)[0];
 
-/** Whether the capture of a step has ended and was looked at, or nothing came of it and another step is next. */
+/** Return whether all captures have ended and the step has a verdict, or another step is next. */
 function answered(incident: Incident, key: string): boolean {
   const step = incident.steps.find((item) => item.key === key);
   const over = incident.runs.every((run) => ENDED.includes(run.state));
   return over && (step?.verdict !== "not_collected" || incident.next?.step !== key);
 }
 
-/** Goes where the chain leads, a capture at a time, until the cause itself was seen at work. */
+/** Run proposed steps until the cause has direct or mechanism evidence; return its hypothesis. */
 async function investigate(page: Page, cause: string): Promise<Hypothesis> {
   await expect.poll(async () => best(await now(page), cause)?.key, { timeout: 60_000 }).toBeTruthy();
   for (let taken = 0; taken < MAX_STEPS; taken++) {
@@ -209,7 +209,7 @@ async function investigate(page: Page, cause: string): Promise<Hypothesis> {
   return best(await now(page), cause) as Hypothesis;
 }
 
-/** Evidence for a cause, a verdict without evidence that is refused, one with a pin that is not. */
+/** Collect evidence for a cause, test that a verdict needs a pin, set a verdict with a pin, and mark it as likely. */
 async function conclude(page: Page, counter: InteractionCounter, cause: string): Promise<Hypothesis> {
   const hypothesis = await investigate(page, cause);
   const step = hypothesis.supports[0] as string;
@@ -251,7 +251,7 @@ async function decide(page: Page, hypothesis: Hypothesis, how: string): Promise<
   await page.getByRole("menuitem", { name: how }).click();
 }
 
-/** The fix: measured before, applied, measured after, and judged. */
+/** Plan a fix, measure before it, apply it, and with CULPRIT_FULL wait for its verification and confirm the cause. */
 async function prove(page: Page, host: FaultyHost, cause: string, hypothesis: Hypothesis): Promise<void> {
   const likely = page.locator('li[data-kind="cause"]', { has: page.getByText("Likely", { exact: true }) });
   await likely.getByRole("button", { name: "Plan a fix" }).click();
@@ -277,7 +277,7 @@ async function prove(page: Page, host: FaultyHost, cause: string, hypothesis: Hy
   await expect.poll(async () => of(await now(page), hypothesis).state).toBe("confirmed");
 }
 
-/** Through the states to the end; open steps are waived or dismissed with a reason, and never silently. */
+/** Change the state up to resolved; waive open steps or dismiss their playbooks with a reason. */
 async function close(page: Page): Promise<void> {
   const dialog = page.getByRole("dialog");
   for (const to of ["Mark as identified", "Mark as mitigated"]) {
@@ -292,7 +292,7 @@ async function close(page: Page): Promise<void> {
     for (let left = (await now(page)).gaps.length; left > 0; left = (await now(page)).gaps.length) {
       const book = dialog.getByRole("list", { name: "Open steps" }).getByRole("listitem").first();
       await book.getByRole("textbox").fill("the verified fix answers it");
-      // Steps of the playbook of the cause are waived by name; any other playbook is dismissed as a whole.
+      // The playbook of the cause cannot be dismissed, so its steps are waived; other playbooks are dismissed.
       const dismiss = book.getByRole("button", { name: "Dismiss playbook" });
       await ((await dismiss.count()) > 0 ? dismiss : book.getByRole("button", { name: /^Waive \d/ })).click();
       await expect.poll(async () => (await now(page)).gaps.length).toBeLessThan(left);

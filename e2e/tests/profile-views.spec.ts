@@ -4,7 +4,7 @@ import { expect, test } from "../support/test";
 
 test.describe.configure({ mode: "serial" });
 
-/** Two threads of one program and a stripped helper, for four seconds, as `perf script` prints them. */
+/** Return four seconds of `perf script` output with three threads of a program and a stripped helper. */
 function recording(): string {
   const stacks: Record<string, [string, string][]> = {
     "web 40/41": [
@@ -36,7 +36,7 @@ function recording(): string {
   return blocks.join("");
 }
 
-/** Stacks that fill the width with more frames than SVG elements can be redrawn in time. */
+/** Return folded stacks with more frames than SVG can render in time. */
 function crowd(): string {
   const lines: string[] = [];
   for (let root = 0; root < 200; root += 1) {
@@ -107,7 +107,7 @@ test("a frame is addressed by its names; a menu and keys focus, hide and open it
   await accessible(page);
   await page.goBack();
 
-  // The root is below the task, which is below main: the third step up is a function.
+  // From bottom to top: root, task, main, handle.
   await page.getByTestId("flame").focus();
   for (const _ of [1, 2, 3, 4]) await page.keyboard.press("ArrowUp");
   await expect(page.getByTestId("detail")).toContainText("handle");
@@ -202,7 +202,7 @@ test("a crowded profile is drawn on a canvas with the same pointer and keys", { 
   const flame = page.getByTestId("flame");
   await expect(flame.locator("canvas")).toBeVisible();
   expect(Number(await flame.getAttribute("data-frames"))).toBeGreaterThan(2000);
-  // What is above the drawing decides where it is.
+  // The flame graph moves until the content above it has loaded.
   await expect(page.getByRole("list", { name: "Most self time" })).toBeVisible();
   const box = await flame.boundingBox();
   if (!box) throw new Error("no drawing");
@@ -212,7 +212,7 @@ test("a crowded profile is drawn on a canvas with the same pointer and keys", { 
   await page.goBack();
   await expect(flame.locator("canvas")).toBeVisible();
   await flame.focus();
-  // The frame that was zoomed to is still outlined.
+  // The previously zoomed frame f0_0 is still selected; three steps up is f0_3.
   for (const _ of [1, 2, 3]) await page.keyboard.press("ArrowUp");
   await expect(page.getByTestId("detail")).toContainText("f0_3");
   await accessible(page);

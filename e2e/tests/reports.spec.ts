@@ -4,8 +4,8 @@ import { change, culprit, OUT, PASSWORD, prove, thisHost } from "../support/plat
 import { expect, steady, test } from "../support/test";
 
 /**
- * From an incident to a report that a stranger reads: written, looked at, frozen, approved by a second person, shared,
- * kept as a file that opens with the network off, and closed again.
+ * Title with HTML. The test writes a report of an incident, previews, freezes and approves it as a second user, shares
+ * it, opens its HTML file without a network, and revokes the share link.
  */
 const HOSTILE = "</script><img src=x onerror=alert(1)>";
 
@@ -73,7 +73,7 @@ test("a report is frozen, approved, and read without an account and without a ne
   await expect(shared.locator("body")).not.toContainText("hunter2");
   await expect(shared.locator("body")).not.toContainText(host.name);
   expect(await shared.locator("img").count()).toBe(0);
-  // No script runs behind a link, not even the one that looks at a page for us, or for what is not accessible in it.
+  // Shared pages forbid all scripts, including those of Playwright and axe, so a copy of the page is checked.
   expect(troubles.filter((text) => !text.includes("'allow-scripts' permission is not set"))).toEqual([]);
   const mirror = await stranger.newPage();
   await mirror.setContent(await (await stranger.request.get(path)).text());

@@ -14,7 +14,7 @@ test.afterAll(async () => {
   await provider?.end();
 });
 
-/** Its pages want a font from elsewhere, and are not ours to be watched. */
+/** Watch the console and block HTTPS requests: the provider's pages load an external font; its errors are ignored. */
 const watched = async (page: Page): Promise<() => void> => {
   await page.route(/^https:/, (route) => route.abort());
   return watchConsole(page, /status of 401|ERR_FAILED|ERR_NETWORK_CHANGED/);

@@ -1,6 +1,6 @@
 /** What differs between two selections of the mock's timelines. */
 
-import type { Differences, SeriesDifference } from "../../src/widgets/timeline/useDifferences.ts";
+import type { Differences, SeriesDifference } from "../../src/widgets/timeline/changes/useDifferences.ts";
 import { changesOf } from "../hosts/factChanges.ts";
 import { ok, problem, route } from "../server/routes.ts";
 import { eventsOf, HOSTS } from "../world.ts";

@@ -16,7 +16,7 @@ const Proof = lazy(() =>
   import("../features/sign-in/ReauthenticationDialog").then((m) => ({ default: m.ReauthenticationDialog })),
 );
 
-/** Dialogs that any page may open. The address names the open one (`dialog=…`), so that Back closes it. */
+/** Render the dialog in the query parameter `dialog`. Any page can open it, and Back closes it. */
 export function Dialogs() {
   const search = useSearch({ strict: false }) as Search;
   const navigate = useNavigate();

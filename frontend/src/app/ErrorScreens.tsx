@@ -19,7 +19,7 @@ export function NotFound() {
   );
 }
 
-/** A fault in one screen: the shell around it keeps working. */
+/** Render an unexpected error of a page. The shell around it keeps working. */
 export function ScreenError({ error }: ErrorComponentProps) {
   const { t } = useTranslation();
   return (

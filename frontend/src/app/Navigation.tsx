@@ -21,7 +21,7 @@ const GROUPS: Record<NavigationGroupName, Pick<NavigationGroup, "key" | "icon">>
 
 const ITEMS = MANIFESTS.flatMap((manifest) => manifest.navigation ?? []);
 
-/** Items in the order of the features; a group is where its first item is. */
+/** Navigation items in the order of the features. A group has the position of its first item. */
 const NAV: readonly (NavigationItem | NavigationGroup)[] = ITEMS.flatMap(
   (item): readonly (NavigationItem | NavigationGroup)[] => {
     const { group } = item;
@@ -31,14 +31,14 @@ const NAV: readonly (NavigationItem | NavigationGroup)[] = ITEMS.flatMap(
   },
 );
 
-/** Number of items in the bar of a narrow screen. One menu holds the others. */
+/** Number of items in the bar of a narrow screen. The other items are in a menu. */
 const NARROW_ITEMS = 4;
 
 const flattenItems = (entries: readonly (NavigationItem | NavigationGroup)[]): NavigationItem[] =>
   entries.flatMap((entry) => ("places" in entry ? entry.places : [entry]));
 const isWithin = (path: string, to: string) => path === to || path.startsWith(`${to}/`);
 
-/** The places of the application, those of one purpose under one name. */
+/** Render the main navigation. Items of a group are in a menu. */
 export function Navigation() {
   const { t } = useTranslation();
   return (

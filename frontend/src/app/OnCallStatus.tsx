@@ -7,7 +7,7 @@ import { useTimeFormat } from "../lib/text/useFormat";
 import { useTranslation } from "../lib/text/useTranslation";
 import classes from "./Shell.module.css";
 
-/** Who is on call, in the head of every screen; nothing where no rotation was made. */
+/** Render who is on call, in the header of each page. Renders nothing if there are no rotations. */
 export function OnCallStatus() {
   const { t } = useTranslation();
   const rotations = useOncall().data ?? [];

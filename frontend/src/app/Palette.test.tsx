@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { state } from "../../mock/api";
 import { openScreen } from "../testing/screen";
 
-describe("the palette", () => {
-  it("goes where the typed name leads, not to the first of what was listed before", async () => {
+describe("Palette", () => {
+  it("opens the host with the typed name, not the first result of the previous query", async () => {
     const user = userEvent.setup();
     const router = openScreen("/settings");
     const letter = state.hosts[0]?.name.at(-1) ?? "";
@@ -14,7 +14,7 @@ describe("the palette", () => {
     await screen.findByRole("navigation", { name: "Main" });
     await user.keyboard("{Control>}k{/Control}");
     const field = await screen.findByRole("textbox", { name: "Search or jump to…" });
-    // The answer to one letter is on the screen while the whole name is typed and sent at once.
+    // Results for the first letter are still visible when the full name and Enter are typed.
     await user.type(field, letter);
     await screen.findByRole("button", { name: new RegExp(near.name) });
     await user.clear(field);
@@ -22,7 +22,7 @@ describe("the palette", () => {
     await waitFor(() => expect(router.state.location.pathname).toBe(`/hosts/${far.id}`));
   });
 
-  it("puts a host that can be captured before one of the same name that came with an import", async () => {
+  it("lists an active host before an imported host with the same name", async () => {
     const user = userEvent.setup();
     const host = state.hosts.find((host) => host.state === "active");
     if (!host) throw new Error("the mock has no host");

@@ -24,11 +24,11 @@ interface Command {
 
 const SIZE = 15;
 
-/** Everything by typing: hosts, captures, places, commands. */
+/** Render the command palette: search for hosts, captures, incidents, pages and commands. */
 export function Palette({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   const names = useNames();
-  // Open from the start, in a store of its own: a palette that is forced open receives no close event.
+  // Opened through its own store, because Spotlight with `forceOpened` sends no close event.
   const [store] = useState(() => {
     const [spotlight, actions] = createSpotlight();
     actions.open();
@@ -58,19 +58,19 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const matchingIncidents = incidents
     .filter((incident) => `#${incident.number} ${incident.title}`.toLowerCase().includes(needle))
     .slice(0, 5);
-  // What is shown while the answer is on its way belongs to the letters typed before.
+  // Until the response arrives, the visible hosts are results of the previous query.
   const settled = q === query.trim() && !hosts.isPlaceholderData && !hosts.isFetching;
   const [entered, setEntered] = useState(false);
   const matchingHosts = needle
     ? (hosts.data?.items ?? [])
         .filter((host) => settled || host.name.toLowerCase().includes(needle))
-        // One that came with an import may have the name of one that can be captured.
+        // Active hosts first: an imported host can have the same name.
         .sort((a, b) => Number(b.state === "active") - Number(a.state === "active"))
     : [];
   useEffect(() => {
     if (!entered || !settled) return;
     setEntered(false);
-    // Enter takes the first item.
+    // Enter opens the first item.
     const list = document.getElementById(store.getState().listId);
     list?.querySelector<HTMLElement>("[data-action]")?.click();
   }, [entered, settled, store]);
@@ -93,7 +93,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
       <Spotlight.Search
         data-autofocus
         onKeyDown={(event) => {
-          // A choice by arrow is the palette's own; a half-typed Chinese word is not an answer.
+          // Spotlight handles Enter on an item selected with arrow keys; an input method editor handles its own Enter.
           if (event.key !== "Enter" || event.nativeEvent.isComposing || store.getState().selected >= 0)
             return;
           setEntered(true);

@@ -4,7 +4,7 @@ import { listTroubles, type Trouble, usePlatformState } from "../lib/platform";
 import { useTranslation } from "../lib/text/useTranslation";
 import classes from "./PlatformStatusBar.module.css";
 
-/** Below the header while a part of the platform does not work: which, since when, what that means, what to do. */
+/** Render the failing parts of the platform: part, time of failure, impact and next action. Empty if all work. */
 export function PlatformStatusBar() {
   const { data } = usePlatformState();
   const troubles = data ? listTroubles(data) : [];

@@ -33,14 +33,14 @@ const KillSwitchDialog = lazy(() =>
 
 const PALETTE_KEY = /Mac/.test(navigator.platform) ? "⌘K" : "Ctrl K";
 
-/** Ends the session here, and at the identity provider where the person came from one. */
+/** End the session, also at the identity provider if the user signed in there. */
 async function signOut() {
-  const elsewhere = await get("/session/oidc/end").catch(() => null);
+  const provider = await get("/session/oidc/end").catch(() => null);
   await remove("/session").catch(() => undefined);
-  location.assign(elsewhere?.url ?? "/login");
+  location.assign(provider?.url ?? "/login");
 }
 
-/** The frame around every screen: navigation, palette, time zone, theme, account. */
+/** Render the frame of all pages: navigation, palette, time zone, theme, account. */
 export function Shell() {
   const me = useMe();
   const location = useLocation();
@@ -58,7 +58,7 @@ export function Shell() {
   const away = needsLogin || me.data?.needs_password === true;
   const left = useRef(false);
   useEffect(() => {
-    // Once: while the sign-in screen loads, this screen is still mounted and its address is already the next one.
+    // Navigate only once: while the sign-in page loads, this component is still mounted, with the URL of that page.
     if (!away || left.current) return;
     left.current = true;
     void navigate({ to: "/login", search: { next: location.href }, replace: true });
@@ -125,7 +125,7 @@ export function Shell() {
   );
 }
 
-/** For those who may stop everything: always at hand, on every screen. */
+/** Render the kill switch on all pages, for users with permission. */
 function KillSwitchButton() {
   const { t } = useTranslation();
   const may = usePermission();

@@ -75,7 +75,7 @@ const SHEET = [
   ],
 ] as const;
 
-/** All keys on one sheet. */
+/** Render the list of keyboard shortcuts. */
 export function Shortcuts({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   const mac = /Mac/.test(navigator.platform);

@@ -22,7 +22,7 @@ import { manifest as watchers } from "../features/watchers/manifest";
 import { manifest as whatChanged } from "../features/what-changed/manifest";
 import type { FeatureManifest } from "../lib/manifest";
 
-/** The features of the application, in the order of the navigation. */
+/** Features of the application, in the order of the navigation. */
 export const FEATURES = {
   home,
   incidents,

@@ -18,7 +18,7 @@ import { theme } from "./theme";
 const scheme = localStorageColorSchemeManager({ key: "culprit.scheme" });
 
 reloadOnMissingPart();
-// The page, who is signed in and the texts come at the same time.
+// Load the page, the signed-in user and the texts concurrently.
 void queryClient.prefetchQuery(meQuery);
 void router.load();
 await startI18n();

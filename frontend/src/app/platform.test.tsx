@@ -19,15 +19,15 @@ afterEach(() => {
   state.signedIn = true;
 });
 
-describe("the state of the platform", () => {
-  it("is not shown while everything works", async () => {
+describe("platform status bar", () => {
+  it("is absent while all parts work", async () => {
     state.platform = degraded({ api: { state: "ok", restarts: 3, signal: "SIGKILL" } });
     openScreen("/captures");
     await screen.findByRole("navigation", { name: "Main" });
     expect(screen.queryByText(/The API/)).toBeNull();
   });
 
-  it("shows a part that is being restarted, with its time and its end", async () => {
+  it("displays a restarting part with its signal and time of failure", async () => {
     state.platform = degraded({ "worker-ssh": { state: "restarting", since: SINCE, signal: "SIGKILL" } });
     openScreen("/captures");
     const text = await screen.findByText("The SSH worker stopped and is being restarted.");
@@ -39,7 +39,7 @@ describe("the state of the platform", () => {
     expect(band).toHaveAttribute("data-temporary");
   });
 
-  it("describes what does not work and what to do where a part failed", async () => {
+  it("displays the impact of a failed part and the next action", async () => {
     state.platform = degraded({ scheduler: { state: "failed", since: SINCE, exit_code: 1 } });
     openScreen("/captures");
     const band = (await screen.findByText("The scheduler failed.")).closest("[role=status]");
@@ -49,14 +49,14 @@ describe("the state of the platform", () => {
     expect(band).not.toHaveAttribute("data-temporary");
   });
 
-  it("shows that the database is away, on a screen that cannot load either", async () => {
+  it("displays that the database is unavailable, even if the page fails to load", async () => {
     state.platform = { state: "not_ready", checks: { ...CHECKS, database: "away" }, parts: {} };
     answerInstead(() => ({ status: 503, body: { title: "Unavailable", status: 503, detail: "", key: "" } }));
     openScreen("/captures");
     await waitFor(() => expect(screen.getByText("The database does not answer.")).toBeVisible());
   });
 
-  it("is not shown to a person who has not signed in", async () => {
+  it("is absent without a signed-in user", async () => {
     state.signedIn = false;
     state.platform = degraded({ scheduler: { state: "failed" } });
     openScreen("/captures");
@@ -64,7 +64,7 @@ describe("the state of the platform", () => {
     expect(screen.queryByText("The scheduler failed.")).toBeNull();
   });
 
-  it("lists the worst first, and takes from the checks what has no process here", () => {
+  it("lists the worst state first, and includes failed checks of parts without a process", () => {
     const parts = { "worker-ssh": { state: "restarting" }, scheduler: { state: "failed" } } as const;
     const troubles = listTroubles(degraded(parts, { broker: "away" }));
     expect(troubles.map(({ name, state }) => [name, state])).toEqual([

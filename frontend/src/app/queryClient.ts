@@ -1,7 +1,7 @@
 import { QueryClient } from "@tanstack/react-query";
 import { ApiError } from "../lib/api";
 
-/** What was read from the server, for all screens of this tab. */
+/** Query cache of the application. */
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {

@@ -4,7 +4,7 @@ import { reloadOnMissingPart } from "./reloadOnMissingPart";
 describe("reloadOnMissingPart", () => {
   beforeEach(() => sessionStorage.clear());
 
-  it("reloads once a minute, and leaves the error to the screen after that", () => {
+  it("reloads at most once a minute, and does not handle further errors", () => {
     const reload = vi.fn();
     reloadOnMissingPart(reload);
     const first = new Event("vite:preloadError", { cancelable: true });

@@ -2,8 +2,8 @@ const KEY = "culprit.reloaded";
 const PAUSE_MS = 60_000;
 
 /**
- * Reload the page where a part of it cannot be loaded: another release is installed now, or the network changed. At
- * most once a minute; after that the screen shows the error.
+ * Reload the page when a code chunk fails to load, for example after an upgrade of the server. It reloads at most once
+ * a minute; otherwise the page displays the error.
  */
 export function reloadOnMissingPart(reload: () => void = () => location.reload()): void {
   window.addEventListener("vite:preloadError", (event) => {

@@ -30,7 +30,7 @@ const login = createRoute({
   component: lazyRouteComponent(() => import("../features/sign-in/SignInPage"), "SignInPage"),
 });
 
-/** The first-login link may carry its token in the path; it moves to the fragment, which no log sees. */
+/** Redirect a first-login link with the token in the path: move the token to the fragment, which is not logged. */
 const loginLink = createRoute({
   getParentRoute: () => root,
   path: "/link/$token",
@@ -60,7 +60,7 @@ const page = <const Path extends string>(path: Path, { load, prepare }: PageRout
     getParentRoute: () => shell,
     path,
     validateSearch: keep,
-    // While the code of the page loads. A link under the pointer loads the code alone.
+    // Prefetches data while the code of the page loads. A hovered link preloads only the code.
     loader: ({ context, params, location, cause }) => {
       if (cause !== "preload") prepare?.(context.queries, params, location.search as Search);
     },
@@ -74,17 +74,17 @@ type Feature = (typeof FEATURES)[keyof typeof FEATURES];
 type Path = keyof Intersection<Feature["routes"]> & string;
 type Pages = { [P in Path]: ReturnType<typeof page<P>> };
 
-/** The pages of all features by path. `Object.fromEntries` loses the literal types of the paths, which links are checked by. */
+/** Pages of all features by path. The cast restores the literal path types, which `Object.fromEntries` loses. */
 const pages = Object.fromEntries(
   MANIFESTS.flatMap(({ routes }) => Object.entries(routes).map(([path, route]) => [path, page(path, route)])),
 ) as unknown as Pages;
 
-/** An unknown address keeps the places around it. */
+/** Unknown path: NotFound inside of the shell. */
 const nowhere = createRoute({ getParentRoute: () => shell, path: "$", component: NotFound });
 
 const routeTree = root.addChildren([login, loginLink, proved, shell.addChildren({ ...pages, nowhere })]);
 
-/** The router of one browser tab; tests make their own over a history in memory. */
+/** Create the router. Tests pass an in-memory history. */
 export const createAppRouter = (queries: QueryClient, history?: RouterHistory) =>
   createRouter({
     routeTree,

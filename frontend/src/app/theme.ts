@@ -25,7 +25,7 @@ const accent: MantineColorsTuple = [
   "#073f73",
 ];
 
-/** Cool, nearly neutral greys, spaced for dense dark screens: 7 is the ground, 6 a panel, 4 a rule. */
+/** Cool, nearly neutral grays for dense dark pages: 7 is the page background, 6 a panel, 4 a separator line. */
 const dark: MantineColorsTuple = [
   "#d7dde4",
   "#aab4bf",
@@ -104,7 +104,7 @@ export const theme = createTheme({
     Select: Select.extend({
       defaultProps: { allowDeselect: false, comboboxProps: { transitionProps: { duration: 60 } } },
     }),
-    // Color alone does not tell a link from the words around it.
+    // Links are underlined, because color alone does not distinguish them from text.
     Anchor: { defaultProps: { inherit: true, underline: "always" } },
     TextInput: { defaultProps: { size: "sm" } },
     PasswordInput: { defaultProps: { size: "sm" } },
@@ -114,7 +114,7 @@ export const theme = createTheme({
   },
 });
 
-/** CSS variables for colors: ground, panel, rule, ink; states; the two brushes; the data inks. */
+/** Return the CSS variables of colors: background, panel, line, text; states; brush and baseline; data series. */
 export const resolver: CSSVariablesResolver = () => ({
   variables: { "--c-row": "28px" },
   light: {

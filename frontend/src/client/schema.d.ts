@@ -136,9 +136,9 @@ export interface paths {
         put?: never;
         /**
          * Preview Capture
-         * @description Preview a capture:
+         * @description Preview a capture: its commands, their expected cost, and the hosts on which they will work.
          *
-         *     its commands, its expected cost and where they will work. Nothing is sent to a host.
+         *     Nothing is sent to a host.
          */
         post: operations["captures_preview_capture"];
         delete?: never;
@@ -470,7 +470,7 @@ export interface paths {
         };
         /**
          * Get Citation
-         * @description The line of the artifact that a value was read from.
+         * @description Return the line of the artifact that a value was read from.
          */
         get: operations["timeline_get_citation"];
         put?: never;
@@ -492,7 +492,7 @@ export interface paths {
         put?: never;
         /**
          * Create Comparison
-         * @description Compare B (after) with A (before); a worker builds it, and `state` shows when it is ready.
+         * @description Compare B (after) with A (before). A worker builds the comparison; it is complete when `state` is `ready`.
          */
         post: operations["profiles_create_comparison"];
         delete?: never;
@@ -510,7 +510,7 @@ export interface paths {
         };
         /**
          * Get Comparison
-         * @description One comparison.
+         * @description Return a comparison without its tree.
          */
         get: operations["profiles_get_comparison"];
         put?: never;
@@ -530,7 +530,7 @@ export interface paths {
         };
         /**
          * Get Comparison Functions
-         * @description Functions of both sides: first those that changed by more than chance.
+         * @description Return the functions of both sides, those with a statistically significant change first.
          */
         get: operations["profiles_get_comparison_functions"];
         put?: never;
@@ -550,7 +550,7 @@ export interface paths {
         };
         /**
          * Get Comparison Tree
-         * @description Its tree, as wide as one side; every node holds a, b and delta = B - A.
+         * @description Return the tree of a comparison with the widths of one side; each node has a, b and delta = B - A.
          */
         get: operations["profiles_get_comparison_tree"];
         put?: never;
@@ -570,7 +570,7 @@ export interface paths {
         };
         /**
          * Get Comparison Work
-         * @description Requests during each side, from the application series of their runs.
+         * @description Return the number of requests during each side, from the application series of its runs.
          */
         get: operations["profiles_get_comparison_work"];
         put?: never;
@@ -654,13 +654,13 @@ export interface paths {
         };
         /**
          * List Diagnoses
-         * @description Diagnoses, the newest first.
+         * @description List diagnoses, the newest first.
          */
         get: operations["diagnoses_list_diagnoses"];
         put?: never;
         /**
          * Create Diagnosis
-         * @description Ask a host what is wrong with it.
+         * @description Start a diagnosis of a host: staged captures that name likely causes.
          */
         post: operations["diagnoses_create_diagnosis"];
         delete?: never;
@@ -678,7 +678,7 @@ export interface paths {
         };
         /**
          * Get Diagnosis
-         * @description One diagnosis, as far as it is.
+         * @description Return a diagnosis with the stages and causes so far.
          */
         get: operations["diagnoses_get_diagnosis"];
         put?: never;
@@ -700,7 +700,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel Diagnosis
-         * @description Call it off.
+         * @description Cancel a diagnosis and its running capture.
          */
         post: operations["diagnoses_cancel_diagnosis"];
         delete?: never;
@@ -741,7 +741,7 @@ export interface paths {
         };
         /**
          * Findings matrix
-         * @description Host × rule, for every rule that matched on at least one host.
+         * @description Return the matrix of hosts and rules, for every rule that matched on at least one host.
          */
         get: operations["fleet_get_findings"];
         put?: never;
@@ -761,7 +761,7 @@ export interface paths {
         };
         /**
          * Outliers among peers
-         * @description Groups of hosts with the same label, and the measures in which one of them is an outlier.
+         * @description Return groups of hosts with the same label, and the measures in which at least one host is an outlier.
          */
         get: operations["fleet_get_peers"];
         put?: never;
@@ -781,7 +781,7 @@ export interface paths {
         };
         /**
          * USE grid
-         * @description Host × resource × (utilization, saturation, errors): the worst of the newest findings, for up to 500 hosts.
+         * @description Return the USE grid of up to 500 hosts: the worst of the newest findings by host, resource and USE category.
          */
         get: operations["fleet_get_use"];
         put?: never;
@@ -1079,7 +1079,7 @@ export interface paths {
         };
         /**
          * Get Timeline
-         * @description Tracks, captures and events in a range of time; without a range, of all time.
+         * @description Return the tracks, captures and events of a host in a time range, by default in the range of all its data.
          */
         get: operations["timeline_get_timeline"];
         put?: never;
@@ -1099,7 +1099,7 @@ export interface paths {
         };
         /**
          * Get Timeline Overview
-         * @description Which tracks a host has, since when, and its runs.
+         * @description Return the tracks of a host with their time ranges, and its runs.
          */
         get: operations["timeline_get_timeline_overview"];
         put?: never;
@@ -1582,7 +1582,7 @@ export interface paths {
         put?: never;
         /**
          * Add Pin
-         * @description Pin evidence. The server reads what it shows.
+         * @description Pin evidence. The server reads its content from stored data.
          */
         post: operations["incidents_add_pin"];
         delete?: never;
@@ -1726,7 +1726,7 @@ export interface paths {
         put?: never;
         /**
          * Run Step
-         * @description Capture what a step needs on a host; `created_id` is the capture.
+         * @description Capture the data that a step needs on a host; `created_id` is the capture.
          */
         post: operations["incidents_run_step"];
         delete?: never;
@@ -2275,7 +2275,7 @@ export interface paths {
         };
         /**
          * List Profiles
-         * @description Profiles, newest first.
+         * @description Return profiles, newest first.
          */
         get: operations["profiles_list_profiles"];
         put?: never;
@@ -2295,7 +2295,7 @@ export interface paths {
         };
         /**
          * Get Profile
-         * @description One profile; `state` shows whether it is ready to display.
+         * @description Return a profile; it can be displayed when its `state` is `ready`.
          */
         get: operations["profiles_get_profile"];
         put?: never;
@@ -2315,7 +2315,7 @@ export interface paths {
         };
         /**
          * Export Profile
-         * @description A file for other tools; always an attachment.
+         * @description Download a profile as a file for other tools.
          */
         get: operations["profiles_export_profile"];
         put?: never;
@@ -2335,7 +2335,7 @@ export interface paths {
         };
         /**
          * Get Facets
-         * @description CPUs, processes, threads and modules by weight.
+         * @description Return the CPUs, processes, threads, modules and control groups to filter by, heaviest first.
          */
         get: operations["profiles_get_facets"];
         put?: never;
@@ -2355,7 +2355,7 @@ export interface paths {
         };
         /**
          * Get Heat
-         * @description When samples fell, below the second.
+         * @description Return a subsecond heat map of the samples.
          */
         get: operations["profiles_get_heat"];
         put?: never;
@@ -2375,7 +2375,7 @@ export interface paths {
         };
         /**
          * Get Sandwich
-         * @description One function between its callers and its callees, over all of its calls.
+         * @description Return a function with the trees of its callers and callees, over all of its calls.
          */
         get: operations["profiles_get_sandwich"];
         put?: never;
@@ -2395,7 +2395,7 @@ export interface paths {
         };
         /**
          * Search Profile
-         * @description Frames whose name contains `q`, and the share of the samples that run through them.
+         * @description Return frames whose name contains `q`, and the share of the samples that contain them.
          */
         get: operations["profiles_search_profile"];
         put?: never;
@@ -2415,7 +2415,7 @@ export interface paths {
         };
         /**
          * Get Table
-         * @description The heaviest functions, by own and by total weight.
+         * @description Return the heaviest functions, by own and by total weight.
          */
         get: operations["profiles_get_table"];
         put?: never;
@@ -2435,7 +2435,7 @@ export interface paths {
         };
         /**
          * Get Sample Tracks
-         * @description Samples over time by thread, process or CPU.
+         * @description Return samples over time by thread, process or CPU.
          */
         get: operations["profiles_get_sample_tracks"];
         put?: never;
@@ -2455,7 +2455,7 @@ export interface paths {
         };
         /**
          * Get Tree
-         * @description A flame graph, pruned below half a pixel of `width`.
+         * @description Return the tree of a flame graph, without frames narrower than half a pixel of `width`.
          */
         get: operations["profiles_get_tree"];
         put?: never;
@@ -2475,7 +2475,7 @@ export interface paths {
         };
         /**
          * Get Unnamed
-         * @description Modules whose symbols are missing, with the reason.
+         * @description Return the modules without symbols, and the reasons.
          */
         get: operations["profiles_get_unnamed"];
         put?: never;
@@ -3027,7 +3027,7 @@ export interface paths {
         };
         /**
          * Get Scheduler
-         * @description Every task of a run, or of a range of it: how long it ran, and how long it waited for a CPU.
+         * @description Return the run time and scheduling delays of every task of a run, or of a time range of it.
          */
         get: operations["profiles_get_scheduler"];
         put?: never;
@@ -3047,9 +3047,9 @@ export interface paths {
         };
         /**
          * Get Scheduler Tracks
-         * @description Who ran on each CPU, or when each thread ran and waited, at most about two segments per pixel; who woke whom.
+         * @description Return tracks by CPU or by thread, with at most about two segments per pixel, and the wake-ups.
          *
-         *     `tid` limits wake-ups to those of one thread, and puts it and its wakers first.
+         *     `tid` limits wake-ups to those of this thread, and lists the thread and its wakers first.
          */
         get: operations["profiles_get_scheduler_tracks"];
         put?: never;
@@ -3417,7 +3417,7 @@ export interface paths {
         };
         /**
          * Get Storage
-         * @description What uses the space by kind, day and host as it was measured last, whereto it goes, and how long what is kept.
+         * @description Return the last measured storage use by kind, day and host, the forecast, and the retention policies.
          */
         get: operations["storage_get_storage"];
         put?: never;
@@ -3439,7 +3439,7 @@ export interface paths {
         put?: never;
         /**
          * Request Storage Check
-         * @description Has a worker measure the storage, or hold rows against bytes. Asked twice, it is done once.
+         * @description Request a storage measurement, or a comparison of rows with files. Return the pending request, if any.
          */
         post: operations["storage_request_storage_check"];
         delete?: never;
@@ -3457,7 +3457,7 @@ export interface paths {
         };
         /**
          * Get Storage Check
-         * @description How far it is, and its outcome.
+         * @description Return the state of a storage check, and its result when it is done.
          */
         get: operations["storage_get_storage_check"];
         put?: never;
@@ -3480,7 +3480,7 @@ export interface paths {
         post?: never;
         /**
          * Delete Orphan Files
-         * @description Deletes bytes that no row names.
+         * @description Delete files older than one hour that no row references.
          */
         delete: operations["storage_delete_orphan_files"];
         options?: never;
@@ -4091,7 +4091,7 @@ export interface components {
         };
         /**
          * ArtifactLinesResponse
-         * @description Lines of an artifact; `from` is the number of the first one; `total` where the end was reached.
+         * @description Lines of an artifact. `from` is the number of the first line; `total` is null until the end was reached.
          */
         ArtifactLinesResponse: {
             /** From */
@@ -4434,7 +4434,7 @@ export interface components {
         };
         /**
          * CallPath
-         * @description Hops, the outermost first (calls of parents last longer than those of their children).
+         * @description Hops by descending median duration, so that callers precede their callees.
          */
         CallPath: {
             /** Hops */
@@ -5038,7 +5038,7 @@ export interface components {
         };
         /**
          * ChunkSourceResponse
-         * @description Whose bytes a part of a track was read from.
+         * @description The run, artifact and collector that a part of a track comes from.
          */
         ChunkSourceResponse: {
             /** Artifact Id */
@@ -5082,7 +5082,7 @@ export interface components {
         };
         /**
          * CitationResponse
-         * @description Where a number was read: lines of a part of an artifact, or a frame of a profile.
+         * @description The source of a number: lines of a part of an artifact, or a frame of a profile.
          */
         CitationResponse: {
             /**
@@ -5134,7 +5134,7 @@ export interface components {
         };
         /**
          * CollectionNeedsResponse
-         * @description What a collection method needs on a host.
+         * @description Requirements of a collection method on a host.
          */
         CollectionNeedsResponse: {
             /** Files */
@@ -5253,7 +5253,7 @@ export interface components {
         };
         /**
          * CollectorWarningResponse
-         * @description Something that a parser could not read.
+         * @description A warning of a parser about input that it could not read.
          */
         CollectorWarningResponse: {
             /** Collector */
@@ -5339,7 +5339,7 @@ export interface components {
         };
         /**
          * ComparedFunctionResponse
-         * @description One function: `self` where it is innermost, `total` where it is anywhere on a stack.
+         * @description One function: `self` is the weight of stacks with it innermost, `total` of all stacks that contain it.
          */
         ComparedFunctionResponse: {
             /** Frame */
@@ -5354,7 +5354,7 @@ export interface components {
         };
         /**
          * ComparedFunctionsResponse
-         * @description Functions: first those that changed by more than chance, then the others, by the size of the difference.
+         * @description Functions with a significant change, then the others, each by the size of the difference.
          */
         ComparedFunctionsResponse: {
             /**
@@ -5399,10 +5399,10 @@ export interface components {
         };
         /**
          * ComparisonCreate
-         * @description What to compare: A is before, the baseline; B is after.
+         * @description Two sides to compare: A is the baseline (before), B is after.
          *
-         *     `by_base`: compare names without the marks of a build, and frames without a name by their module. By default
-         *     unless both sides are parts of one profile.
+         *     `by_base`: compare names without the marks of a build, and frames without a name by their module. The default is
+         *     true unless both sides are parts of one profile.
          */
         ComparisonCreate: {
             a: components["schemas"]["ComparisonSide"];
@@ -5451,7 +5451,7 @@ export interface components {
         };
         /**
          * ComparisonResponse
-         * @description A comparison without its tree. `by_base`: names are without the marks of a build.
+         * @description A comparison without its tree. `by_base`: names are compared without the marks of a build.
          */
         ComparisonResponse: {
             a: components["schemas"]["ComparisonSideResponse"];
@@ -5513,9 +5513,9 @@ export interface components {
         };
         /**
          * ComparisonSideResponse
-         * @description One side, with what it is called; a profile that was deleted since has no label.
+         * @description One side with its label; null if the profile was deleted since.
          *
-         *     `profiles`: how many are added up in it, of which `profile_id` is the first.
+         *     `profiles` is the number of profiles that are added up in this side; `profile_id` is the first of them.
          */
         ComparisonSideResponse: {
             filter: components["schemas"]["ProfileFilterResponse"];
@@ -5533,10 +5533,10 @@ export interface components {
         };
         /**
          * ComparisonTreeNode
-         * @description A frame of both sides: its weights, delta = B - A per exposure, and whether that is more than chance.
+         * @description A frame of both sides: its weights, delta = B - A per exposure, and the result of the significance test.
          *
-         *     `z` is the score, `p` its probability corrected for all tests, `noise` the least difference that would be marked;
-         *     null where there are too few samples to test. `verdict` is null where frames were pruned.
+         *     `z` is the score, `p` its probability corrected for all tests, `noise` the smallest significant difference. They
+         *     are null if there are too few samples to test. `verdict` is null for pruned frames.
          */
         ComparisonTreeNode: {
             /** A */
@@ -5576,10 +5576,10 @@ export interface components {
         };
         /**
          * ComparisonTreeResponse
-         * @description The tree of a comparison, as wide as one side, and the paths that only one side has.
+         * @description The tree of a comparison with the widths of one side, and the paths that only one side has.
          *
-         *     `merged`: base name → the names of functions that are drawn under it. `modules`: frames without a name that are
-         *     compared by module → how many addresses they had.
+         *     `merged`: base name → full names of the functions that are displayed under it. `modules`: name of unnamed frames
+         *     that are compared by module → the number of their addresses.
          */
         ComparisonTreeResponse: {
             /**
@@ -5644,7 +5644,7 @@ export interface components {
         };
         /**
          * ComparisonWorkResponse
-         * @description Requests that an application answered well during each side; null where its series do not cover both.
+         * @description Number of successful requests during each side; null if the application series do not cover both.
          */
         ComparisonWorkResponse: {
             /** A */
@@ -6002,9 +6002,9 @@ export interface components {
         };
         /**
          * CpuHeat
-         * @description Matrices over the same CPUs and the columns that begin at `t_ns`, the busiest vector first.
+         * @description Matrices with the same CPUs and columns, the busiest vector first. Columns begin at `t_ns`.
          *
-         *     `step_ns` is how long a column is. `busy` is the time of each CPU in softirqs, in percent, where it is known.
+         *     `step_ns` is the length of a column. `busy` is the time of each CPU in softirqs, in percent, or None if unknown.
          */
         CpuHeat: {
             /** Busy */
@@ -6025,7 +6025,7 @@ export interface components {
         };
         /**
          * CpuTrackResponse
-         * @description One CPU; segments are [offset_ns, len_ns, index into tasks, slices drawn as one].
+         * @description One CPU; segments are [offset_ns, len_ns, index into tasks, number of merged slices].
          */
         CpuTrackResponse: {
             /** Cpu */
@@ -6035,7 +6035,7 @@ export interface components {
         };
         /**
          * Cpuset
-         * @description Where a group or process may run and have its memory.
+         * @description The CPUs and memory nodes that a control group or process may use.
          */
         Cpuset: {
             /** About */
@@ -6216,7 +6216,7 @@ export interface components {
         };
         /**
          * DiagnosisCreate
-         * @description A request to diagnose a host: its scope, the length of triage in seconds, and what it is compared with.
+         * @description A request to diagnose a host: its scope, the length of triage in seconds, and the baseline.
          *
          *     `scope` is {"kind", "value"} as in a capture, or {"kind": "service"} with the name of a service or of a systemd
          *     unit. `baseline` is `auto`, `none`, or the ID of a run on the same host. `peer_ids` are hosts that run triage too.
@@ -6323,7 +6323,7 @@ export interface components {
          * DiagnosisResult
          * @description The ranked causes of a diagnosis, as stored.
          *
-         *     `consumers` are the processes that use most of each resource, `deeper` what could still be looked at.
+         *     `consumers` are the processes that use most of each resource, `deeper` the collectors that were not run.
          */
         DiagnosisResult: {
             /** Baseline Run */
@@ -6454,7 +6454,7 @@ export interface components {
         DifferencesResponse: {
             after: components["schemas"]["SelectionResponse"];
             /** Appeared */
-            appeared: components["schemas"]["OneSidedSeriesResponse"][];
+            appeared: components["schemas"]["UnmatchedSeriesResponse"][];
             /** Appeared Total */
             appeared_total: number;
             before: components["schemas"]["SelectionResponse"];
@@ -6481,13 +6481,13 @@ export interface components {
             /** Settings Total */
             settings_total: number;
             /** Vanished */
-            vanished: components["schemas"]["OneSidedSeriesResponse"][];
+            vanished: components["schemas"]["UnmatchedSeriesResponse"][];
             /** Vanished Total */
             vanished_total: number;
         };
         /**
          * DiskSpace
-         * @description The disk of the artifact store, or of what is on its way to a bucket.
+         * @description The disk of the artifact store; with a bucket, the disk of files that are not uploaded yet.
          */
         DiskSpace: {
             /** Free */
@@ -6599,7 +6599,7 @@ export interface components {
         };
         /**
          * EvidenceLocatorResponse
-         * @description Where in the artifact a number was read.
+         * @description The position in an artifact from which a number was read.
          */
         EvidenceLocatorResponse: {
             /**
@@ -6720,7 +6720,7 @@ export interface components {
         };
         /**
          * Figure
-         * @description One number that is shown: finite, with its unit (as in `collectors.metrics.registry`) and its source.
+         * @description A finite number with its unit (as in `collectors.metrics.registry`) and its source.
          */
         Figure: {
             citation: components["schemas"]["Citation"];
@@ -6733,8 +6733,7 @@ export interface components {
          * FigureTrack
          * @description Numbers of one unit over time. None is no data, which is not zero.
          *
-         *     `lines[i]` is the line of `citation` that `values[i]` was read from (0: not known); both are as long as the times of
-         *     the body that holds the track.
+         *     `lines[i]` is the source line of `values[i]` in `citation` (0: unknown). Both have one entry per time of the body.
          */
         FigureTrack: {
             citation: components["schemas"]["Citation"];
@@ -7183,7 +7182,7 @@ export interface components {
         };
         /**
          * FunctionRowResponse
-         * @description One function: `self` where it is innermost, `total` where it is anywhere on a stack.
+         * @description One function: `self` is the weight of stacks with it innermost, `total` of all stacks that contain it.
          */
         FunctionRowResponse: {
             /** Frame */
@@ -7231,9 +7230,9 @@ export interface components {
         };
         /**
          * GanttBracket
-         * @description What spans of a track were for: a request from `at_ms` for `ms`, read from `line`.
+         * @description A request that the thread of a track served: it begins at `at_ms` and takes `ms`. Its source is `line`.
          *
-         *     `open`: its end was not seen.
+         *     `open`: the request has no recorded end.
          */
         GanttBracket: {
             /** At Ms */
@@ -7252,9 +7251,9 @@ export interface components {
         };
         /**
          * GanttSpan
-         * @description One span of a track: from `at_ms` after the beginning for `ms`, read from `line`.
+         * @description One span of a track: it begins at `at_ms` after the start of the chart and takes `ms`. Its source is `line`.
          *
-         *     `category` is the ID of one of the categories of the body; `mark` a word that must not be missed (an error's name).
+         *     `category` is the ID of a category of the body; `mark` is a highlighted word, such as the name of an error.
          */
         GanttSpan: {
             /** At Ms */
@@ -7275,7 +7274,7 @@ export interface components {
         };
         /**
          * GanttTrack
-         * @description One track with its spans in order of time; they may overlap. `citation` lacks the lines, which spans have.
+         * @description One track with its spans in time order; they may overlap. `citation` has no lines, because each span has one.
          */
         GanttTrack: {
             /**
@@ -7293,9 +7292,9 @@ export interface components {
         };
         /**
          * Gauge
-         * @description One thing with a capacity. `low` is what it never fell below, where it was looked at more than once.
+         * @description A value with its capacity. `low` is the minimum over several samples.
          *
-         *     `tone` is the verdict of the builder, `none` where nothing is judged; `also` are further numbers of the same row.
+         *     `tone` is the rating of the builder, `none` if there is none. `also` has further numbers of the same row.
          */
         Gauge: {
             /**
@@ -7322,7 +7321,7 @@ export interface components {
         };
         /**
          * Gauges
-         * @description Bars, the fullest first. `value_label` and `capacity_label` name what the bar and its end are.
+         * @description Gauges, the fullest first. `value_label` and `capacity_label` name the value and the capacity.
          */
         Gauges: {
             /** Capacity Label */
@@ -7402,7 +7401,7 @@ export interface components {
         };
         /**
          * Graph
-         * @description The heaviest waits. Chains may close (a deadlock).
+         * @description The longest waits. The graph can have cycles (deadlocks).
          */
         Graph: {
             /** Edges */
@@ -7417,7 +7416,7 @@ export interface components {
         };
         /**
          * GraphEdge
-         * @description `source` waited for `target`: how long in all, how often, and through what (`via`, an address or a lock).
+         * @description The waits of `source` for `target`: total time, number of waits, and `via`, such as a futex address or lock.
          */
         GraphEdge: {
             /** Source */
@@ -7431,7 +7430,7 @@ export interface components {
         };
         /**
          * GraphNode
-         * @description A thread, or what a chain of waits ends at. `figure` is how long, or how much, where that is known.
+         * @description A thread, or the end of a wait chain. `figure` is its time or amount, if known.
          */
         GraphNode: {
             figure?: components["schemas"]["Figure"] | null;
@@ -7460,7 +7459,7 @@ export interface components {
         };
         /**
          * HeatMatrixResponse
-         * @description When samples fell: `rows[r][b]` is the weight at offset r of bin b.
+         * @description Weights of samples over time: `rows[r][b]` is the weight at offset r in bin b.
          */
         HeatMatrixResponse: {
             /** Bin Ns */
@@ -7472,9 +7471,9 @@ export interface components {
         };
         /**
          * Histogram
-         * @description Bins of `unit` in ascending order; those that hold nothing are left out. `markers` are quantiles and the like.
+         * @description Bins of `unit` in ascending order without empty ones. `markers` are quantiles and similar values.
          *
-         *     `unbinned` are counts that belong to no bin: what was never answered.
+         *     `unbinned` are counts outside of all bins, such as requests without a response.
          */
         Histogram: {
             /** Bands */
@@ -7505,7 +7504,7 @@ export interface components {
         };
         /**
          * HistogramBand
-         * @description A range that has a meaning of its own.
+         * @description A named range of values, such as the delay of a retransmit.
          */
         HistogramBand: {
             /** High */
@@ -7522,7 +7521,7 @@ export interface components {
         };
         /**
          * HistogramBin
-         * @description What fell from `low` (included) to `high`; `count` cites the lines of the first that did.
+         * @description The number of values in [low, high). `count` cites the lines of the first of them.
          */
         HistogramBin: {
             count: components["schemas"]["Figure"];
@@ -7533,7 +7532,7 @@ export interface components {
         };
         /**
          * Hop
-         * @description One operation of one service: its own time as a share of all time, and how long calls took as a whole.
+         * @description An operation of a service: its own time as a share of the total, and the duration of its calls.
          */
         Hop: {
             calls: components["schemas"]["Figure"] | null;
@@ -7785,9 +7784,9 @@ export interface components {
         };
         /**
          * HostDot
-         * @description One host. `z` is its distance from the median in steps (0.6745 (x - median) / MAD), None of too few hosts.
+         * @description One host. `z` is its robust z-score, 0.6745 (x - median) / MAD; None with too few hosts.
          *
-         *     `own` is the host that is asked about, whose name may be empty.
+         *     `unlike`: the host is an outlier. `own`: it is the host of the run, whose name may be empty.
          */
         HostDot: {
             figure: components["schemas"]["Figure"];
@@ -8056,7 +8055,7 @@ export interface components {
         };
         /**
          * HostStorageUse
-         * @description What is stored of one host by kind; without a name: imports without a host, or the other hosts together.
+         * @description The stored bytes of one host by kind; without a name: imports without a host, or all other hosts together.
          */
         HostStorageUse: {
             /** Host Id */
@@ -8461,8 +8460,8 @@ export interface components {
          * IncidentOriginResponse
          * @description Where an imported incident is from. `compared` is null until its runs are parsed and evaluated here.
          *
-         *     `authors` has the names of its original authors, who have no account here, by the ID of what they wrote. The key of
-         *     a waiver is its step, that of a dismissed playbook `playbook <id>`.
+         *     `authors` has the names of its original authors, who have no account here, by the ID of the item that they created.
+         *     The key of a waiver is its step, that of a dismissed playbook `playbook <id>`.
          */
         IncidentOriginResponse: {
             /** Authors */
@@ -8490,7 +8489,7 @@ export interface components {
         };
         /**
          * IncidentPermissions
-         * @description What the actor can do with this incident.
+         * @description Permissions of the actor on this incident.
          */
         IncidentPermissions: {
             /** Autopilot */
@@ -8563,7 +8562,7 @@ export interface components {
          * @description An incident. `created_id` is the ID of the object that this request created.
          *
          *     `gaps` are the open steps on the paths of active playbooks: neither answered nor waived.
-         *     `owner` leads the investigation; whoever first moves the incident to another state becomes it.
+         *     `owner` leads the investigation: by default the user who first moves the incident to another state.
          *     `times` has the states up to the current one, with the time at which each was reached last.
          *     `diagnoses` are the newest ones of this incident, the newest first.
          *     `needs_symptom_check`: a fix was verified and the incident is not resolved; check whether the symptom is gone.
@@ -8755,7 +8754,7 @@ export interface components {
          * IncidentUpdate
          * @description Changed fields. `window_to` null: the incident continues. `reason` is required to return to an earlier state.
          *
-         *     `owner_id` null: nobody leads the incident.
+         *     `owner_id` null: the incident has no owner.
          */
         IncidentUpdate: {
             /** Owner Id */
@@ -8901,7 +8900,7 @@ export interface components {
         };
         /**
          * Ladder
-         * @description The layers in the order that a received packet takes.
+         * @description The layers in the order in which a received packet passes them.
          */
         Ladder: {
             /**
@@ -9051,7 +9050,7 @@ export interface components {
          * LongWait
          * @description One wait of a task for a CPU, with the tasks that ran there instead, the longest first.
          *
-         *     `preempted`: the task was taken off the CPU, else it was woken. `others` is the CPU time of further tasks.
+         *     `preempted`: the task was preempted before the wait, else it was woken. `others` is the CPU time of further tasks.
          */
         LongWait: {
             /** Comm */
@@ -9566,7 +9565,7 @@ export interface components {
         };
         /**
          * NewPath
-         * @description A path that only B has, at the frame where the sides part. `changed`: more than chance.
+         * @description A path that only B has, down to the first frame that A lacks. `changed`: statistically significant.
          */
         NewPath: {
             /** B */
@@ -9720,7 +9719,7 @@ export interface components {
         };
         /**
          * NumaMatrix
-         * @description Rows are nodes of CPUs, columns nodes of memory. `far_pct` is the share that is on another node.
+         * @description Rows are nodes of CPUs, columns nodes of memory. `far_pct` is the share of memory on another node.
          */
         NumaMatrix: {
             /** Columns */
@@ -9746,7 +9745,7 @@ export interface components {
         };
         /**
          * NumaRow
-         * @description CPUs of these nodes; none where it is only known that they are of another node than the memory.
+         * @description The CPUs of these nodes; empty if it is only known that the CPUs are on another node than the memory.
          */
         NumaRow: {
             /** Cells */
@@ -9832,30 +9831,8 @@ export interface components {
             zone: string;
         };
         /**
-         * OneSidedSeriesResponse
-         * @description A series of one selection. The other one has series of the same metric, but not with these labels.
-         */
-        OneSidedSeriesResponse: {
-            /** Labels */
-            labels: {
-                [key: string]: string;
-            };
-            /** Max */
-            max: number;
-            /** Mean */
-            mean: number;
-            /** Metric */
-            metric: string;
-            /** Min */
-            min: number;
-            /** N */
-            n: number;
-            /** Unit */
-            unit: string;
-        };
-        /**
          * OrphanDeletionResponse
-         * @description What was deleted.
+         * @description The number and size of the deleted files.
          */
         OrphanDeletionResponse: {
             /** Bytes */
@@ -9942,9 +9919,9 @@ export interface components {
         };
         /**
          * PacketLoss
-         * @description One counter of a layer: how often per second, and how often in all where that is known.
+         * @description One loss counter of a layer: its rate per second, and its total if known.
          *
-         *     `tone` is `bad` where something was thrown away, `warn` where a loss elsewhere was felt, `good` at zero.
+         *     `tone` is `bad` if the layer dropped packets, `warn` for an effect of losses elsewhere, `good` at zero.
          */
         PacketLoss: {
             /** About */
@@ -10139,9 +10116,9 @@ export interface components {
         };
         /**
          * Panel
-         * @description Tracks of one unit at the times `t_ns` (UTC, ascending). `stack` puts them on each other, `area` fills one.
+         * @description Tracks of one unit at the times `t_ns` (UTC, ascending). `shape` selects lines, a filled area, or a stack.
          *
-         *     `related` are drawn dashed: of another collector, brought to the same times, in the same unit.
+         *     `related` are dashed tracks of another collector in the same unit, aligned to the same times.
          */
         Panel: {
             /** Id */
@@ -10172,7 +10149,7 @@ export interface components {
         };
         /**
          * PanelLevel
-         * @description A horizontal line: a limit, a capacity.
+         * @description A horizontal line, such as a limit or a capacity.
          */
         PanelLevel: {
             figure: components["schemas"]["Figure"];
@@ -10181,7 +10158,7 @@ export interface components {
         };
         /**
          * PanelMarker
-         * @description Something that happened at an instant, across all panels; it may lie before the first reading.
+         * @description An event marker across all panels. It can be earlier than the first reading.
          */
         PanelMarker: {
             citation: components["schemas"]["Citation"];
@@ -10196,7 +10173,7 @@ export interface components {
         };
         /**
          * PanelPart
-         * @description One share of something: where blocked tasks stand, who faults. `about` is what the host calls it.
+         * @description One part of a breakdown, such as a kernel function with blocked tasks. `about` is a detail from the host.
          */
         PanelPart: {
             /** About */
@@ -10207,7 +10184,9 @@ export interface components {
         };
         /**
          * Panels
-         * @description `facts` are single numbers of the same thing; `parts`, the largest first, are what `parts_label`.
+         * @description Panels from `from_ns` to `to_ns`, event markers, and single numbers of the same subject (`facts`).
+         *
+         *     `parts` is a breakdown, the largest part first; `parts_label` is its title.
          */
         Panels: {
             /**
@@ -10262,7 +10241,7 @@ export interface components {
         };
         /**
          * PathStep
-         * @description A frame between the root and the one that a tree begins with.
+         * @description A frame on the path from the root of the profile to the first frame of a tree.
          */
         PathStep: {
             /** Id */
@@ -10529,7 +10508,7 @@ export interface components {
         };
         /**
          * PinResponse
-         * @description Evidence, and a snapshot of what it showed when it was pinned.
+         * @description Evidence with a snapshot of its content at the time of pinning.
          */
         PinResponse: {
             /** Artifact */
@@ -10850,7 +10829,7 @@ export interface components {
         };
         /**
          * PreviewCollector
-         * @description What one collector runs, and on which hosts it works. `why`: the reason why it is added to the plan.
+         * @description A collector, its commands, and the hosts on which it works. `why`: the reason why it is added to the plan.
          */
         PreviewCollector: {
             /** Commands */
@@ -10924,10 +10903,10 @@ export interface components {
         };
         /**
          * PreviewSymbols
-         * @description What the fetch of symbols after the run costs the host where it costs most.
+         * @description The expected cost of the symbol fetch after the run, on the host where it is highest.
          *
-         *     `bytes` (compressed) and `cpu_s` are means of the last fetches. The first fetch of a host (`is_first`) has typical
-         *     ones. `max_bytes` is the limit of a fetch before compression.
+         *     `bytes` (compressed) and `cpu_s` are means of the last fetches; for the first fetch of a host (`is_first`), they are
+         *     typical values. `max_bytes` is the limit of a fetch before compression.
          */
         PreviewSymbols: {
             /** Bytes */
@@ -11011,7 +10990,7 @@ export interface components {
         };
         /**
          * ProfileFacetsResponse
-         * @description What there is to filter by, heaviest first. `softirq`: the weight of samples during a softirq.
+         * @description Available filter values, heaviest first. `softirq`: the weight of samples during a softirq.
          */
         ProfileFacetsResponse: {
             /** Cgroups */
@@ -11029,10 +11008,11 @@ export interface components {
         };
         /**
          * ProfileFilterParams
-         * @description Which samples. Lists are "any of", fields join by "and"; `comm` is processes, `thread` threads.
+         * @description A filter of samples. Values in a list combine with "or", fields with "and".
          *
-         *     `module` and `stack` (an RE2 pattern of a name) let a sample through if one frame of its stack matches. `cgroup`:
-         *     paths of control groups, with those below them. `softirq_only`: samples during a softirq, in any thread.
+         *     `comm` are process names, `thread` thread names. `module` and `stack` (an RE2 pattern of a name) select a sample if
+         *     at least one frame of its stack matches. `cgroup`: paths of control groups, including their descendants.
+         *     `softirq_only`: samples during a softirq, in any thread.
          */
         ProfileFilterParams: {
             /**
@@ -11152,7 +11132,7 @@ export interface components {
         };
         /**
          * ProfileResponse
-         * @description A profile without its samples. `failure` is a sentence; the times are null where samples have none.
+         * @description A profile without its samples. `failure` is a message; `t0_ns` and `t1_ns` are null if samples have no times.
          */
         ProfileResponse: {
             /**
@@ -11215,7 +11195,7 @@ export interface components {
         };
         /**
          * ProfileSearchResponse
-         * @description What of a view runs through matching frames; each sample counts once.
+         * @description Frames that match a search, and the weight of the samples that contain them; each sample counts once.
          */
         ProfileSearchResponse: {
             /** Frames */
@@ -11229,7 +11209,7 @@ export interface components {
         };
         /**
          * ProfileTreeResponse
-         * @description A tree with the totals of its view, and the frames below its root.
+         * @description A tree, the totals of its view, and the path from the root of the profile to the tree.
          */
         ProfileTreeResponse: {
             /** Node Count */
@@ -11483,7 +11463,7 @@ export interface components {
          * @description Causes that follow from the findings.
          *
          *     `not_checked` are causes without evidence for or against them, `open` are suspected causes, `refuted` are findings
-         *     that another finding refutes, `harm` are findings that show that someone is worse off, `context` are matched
+         *     that another finding refutes, `harm` are findings of harm (such as failed requests), `context` are matched
          *     findings that support no named cause, the gravest first. `unexplained_pct` is the part of the time of the most
          *     harmed service that no likely cause explains; null if its time was not accounted for, or a likely cause states no
          *     mechanism.
@@ -11544,7 +11524,7 @@ export interface components {
         };
         /**
          * RelatedNumberResponse
-         * @description A number that is shown with a match and compared with nothing.
+         * @description A number that is displayed with a match and not compared with a threshold.
          */
         RelatedNumberResponse: {
             /** Measure */
@@ -12015,7 +11995,7 @@ export interface components {
         };
         /**
          * RetentionPolicyResponse
-         * @description How long a kind is kept. `ended_at` is when a pass was last through; None where there was none.
+         * @description The retention policy of a kind. `ended_at` is the end of the last complete pass, None before the first.
          */
         RetentionPolicyResponse: {
             /** Days */
@@ -12038,7 +12018,7 @@ export interface components {
         };
         /**
          * RetentionPolicyUpdate
-         * @description The limits of one kind from now on.
+         * @description The new limits of one kind.
          */
         RetentionPolicyUpdate: {
             /** Days */
@@ -12053,7 +12033,7 @@ export interface components {
         };
         /**
          * RetentionPreviewResponse
-         * @description What limits would delete of a kind now, and what they would delete without citations.
+         * @description The data of a kind that limits would delete now, and the older data that is kept because it is cited.
          */
         RetentionPreviewResponse: {
             /** Before */
@@ -12363,7 +12343,7 @@ export interface components {
         };
         /**
          * RunCollectorResponse
-         * @description Result of one collector: how it was run, how it ended, what it cost.
+         * @description Result of one collector: method, outcome and cost.
          */
         RunCollectorResponse: {
             /** Argv */
@@ -12694,7 +12674,7 @@ export interface components {
         };
         /**
          * SampleTrackResponse
-         * @description The samples of a thread, process or CPU; what does not apply is -1 or empty. `counts` are weights per bin.
+         * @description The samples of a thread, process or CPU. Unused fields are -1 or empty; `counts` are weights per bin.
          */
         SampleTrackResponse: {
             /** Comm */
@@ -12714,7 +12694,7 @@ export interface components {
          * SampleTracksResponse
          * @description Samples over time by thread, process or CPU, heaviest first; bin b starts at t0_ns + b * bin_ns.
          *
-         *     `tracks_total`: how many there are, displayed or not.
+         *     `tracks_total` also counts the tracks over the limit.
          */
         SampleTracksResponse: {
             /** Bin Ns */
@@ -12748,7 +12728,7 @@ export interface components {
         };
         /**
          * SchedLatency
-         * @description The waits of one capture, and of the one that it is compared with.
+         * @description The waits of a capture and of its baseline.
          */
         SchedLatency: {
             before: components["schemas"]["WaitHistogram"] | null;
@@ -13005,7 +12985,7 @@ export interface components {
         };
         /**
          * SchedulerResponse
-         * @description The scheduler's events of a run. `checked_against` is perf's own count of the same file.
+         * @description Summary of the scheduler events of a run. `checked_against` are the totals of perf for the same file.
          */
         SchedulerResponse: {
             checked_against: components["schemas"]["PerfTotals"] | null;
@@ -13039,7 +13019,7 @@ export interface components {
         };
         /**
          * SchedulerTaskResponse
-         * @description One thread: how long it ran and waited; null where it never waited.
+         * @description The run time and scheduling delays of one thread; delay statistics are null if it never waited.
          */
         SchedulerTaskResponse: {
             /** Delay Avg Ms */
@@ -13069,7 +13049,7 @@ export interface components {
         };
         /**
          * SchedulerTrackTask
-         * @description A thread that is in the drawing.
+         * @description A thread that tracks or wake-ups refer to.
          */
         SchedulerTrackTask: {
             /** Pid */
@@ -13081,7 +13061,7 @@ export interface components {
         };
         /**
          * SchedulerTracksResponse
-         * @description Who ran where in a range. `threads` is empty in tracks by CPU, `cpus` in tracks by thread.
+         * @description Tracks of CPUs or threads in a range. `threads` is empty in tracks by CPU, `cpus` in tracks by thread.
          *
          *     `threads` are those with the most time on a CPU and in the queue for one, `wakeups` those with the longest delay.
          */
@@ -13510,9 +13490,9 @@ export interface components {
         };
         /**
          * SoftirqMatrix
-         * @description `values[cpu][time]` of one vector; None is no data. `lines[time]` is the line of `citation` of each column.
+         * @description Rates of one vector, `values[cpu][time]`; None is no data. `lines[time]` is the source line of each column.
          *
-         *     `uneven` is the rate of the busiest CPU over the mean of all, `maximum` that of the busiest one, `busiest`.
+         *     `maximum` is the rate of the busiest CPU (`busiest`), `uneven` its ratio to the mean rate of all CPUs.
          */
         SoftirqMatrix: {
             /** Busiest */
@@ -13593,7 +13573,7 @@ export interface components {
         };
         /**
          * Stacked
-         * @description Tracks of one unit, the greatest first. `t_ms` are UTC milliseconds since 1970, as long as every track.
+         * @description Tracks of one unit, the greatest first. `t_ms` are the common times in UTC milliseconds since 1970.
          */
         Stacked: {
             /**
@@ -13610,7 +13590,7 @@ export interface components {
         };
         /**
          * StageCause
-         * @description A cause that the stages up to one of them name.
+         * @description A cause that a stage and the stages before it name.
          */
         StageCause: {
             /** Cause */
@@ -13623,7 +13603,7 @@ export interface components {
         };
         /**
          * StageColumn
-         * @description One number of every row; `better` is the direction that one wants.
+         * @description A column: one number of every row. `better` is the desired direction.
          */
         StageColumn: {
             /**
@@ -13649,7 +13629,7 @@ export interface components {
         };
         /**
          * Stages
-         * @description Rows in an order that means something; `row_label` names what one row is.
+         * @description Rows in a meaningful order. `row_label` is the title of the column of row labels.
          */
         Stages: {
             /** Columns */
@@ -13839,9 +13819,9 @@ export interface components {
         };
         /**
          * StepRunRequest
-         * @description Capture what a step needs on a host. `options` as in a capture; `confirm` if the tier requires it.
+         * @description Capture the data that a step needs on a host. `options` as in a capture; `confirm` if the tier requires it.
          *
-         *     `full_triage`: also run the triage collectors. After a fix, another cause can show that was hidden before.
+         *     `full_triage`: also run the triage collectors, which can reveal another cause after a fix.
          */
         StepRunRequest: {
             /** Confirm */
@@ -14063,8 +14043,10 @@ export interface components {
         };
         /**
          * ThreadTrackResponse
-         * @description One thread. Segments are [offset_ns, len_ns, CPU, slices drawn as one]; waits for a CPU are [offset_ns, len_ns,
-         *     1 after a wake-up or 2 after it was preempted, waits drawn as one].
+         * @description One thread.
+         *
+         *     Segments are [offset_ns, len_ns, CPU, number of merged slices]. Waits for a CPU are [offset_ns, len_ns, 1 after a
+         *     wake-up or 2 after a preemption, number of merged waits].
          */
         ThreadTrackResponse: {
             /** Segments */
@@ -14124,7 +14106,7 @@ export interface components {
         };
         /**
          * TimeAccountResponse
-         * @description Where the time of one service goes.
+         * @description The time account of one service: its time by activity.
          *
          *     `waiting` and `queued` are mean numbers of requests that it has taken, and that no thread has taken. `shares` and
          *     `idle` together are all time of its threads and requests.
@@ -14167,7 +14149,7 @@ export interface components {
         };
         /**
          * TimeRangeResponse
-         * @description From the first to the last moment of which anything is known; null where nothing is.
+         * @description The times of the first and the last data of a host; null without data.
          */
         TimeRangeResponse: {
             /** First Ns */
@@ -14250,7 +14232,7 @@ export interface components {
         };
         /**
          * TimelineOverviewResponse
-         * @description What a host's timeline consists of; `runs` holds the newest ones.
+         * @description The tracks and runs of a host's timeline; `runs` has only the newest ones.
          */
         TimelineOverviewResponse: {
             /** First Ns */
@@ -14266,7 +14248,7 @@ export interface components {
         };
         /**
          * TimelineResponse
-         * @description What one view of a timeline shows. `…_total` counts what there is in the range, shown or not.
+         * @description A timeline in a time range. `…_total` also counts items over the limit.
          */
         TimelineResponse: {
             /** Captures */
@@ -14341,7 +14323,7 @@ export interface components {
         };
         /**
          * TrackMatrix
-         * @description A track with an axis: for every time one value per axis value.
+         * @description The values of a track with an axis: for each time, one value per axis value.
          */
         TrackMatrix: {
             /** T Ns */
@@ -14351,7 +14333,7 @@ export interface components {
         };
         /**
          * TrackPoints
-         * @description A track without an axis. Lists of one length.
+         * @description The values of a track without an axis. All lists have the same length.
          */
         TrackPoints: {
             /** Max */
@@ -14365,10 +14347,10 @@ export interface components {
         };
         /**
          * TrackResponse
-         * @description One metric with its labels. `level` is "hours", "chunks", or how often rows were condensed by eight.
+         * @description One metric with its labels. `level` is "hours", "chunks", or how many times rows were condensed by eight.
          *
-         *     `typical` ascends and does not overlap; it is empty without a Prometheus query, and over views so long that a
-         *     pixel is an hour.
+         *     `typical` is in ascending order without overlaps. It is empty without a Prometheus query, and if a pixel is one
+         *     hour or more.
          */
         TrackResponse: {
             /** Axis */
@@ -14417,7 +14399,7 @@ export interface components {
         };
         /**
          * TrackSummaryResponse
-         * @description A track that a host has, and when.
+         * @description A track of a host and its time range, without values.
          */
         TrackSummaryResponse: {
             /** Axis */
@@ -14441,7 +14423,7 @@ export interface components {
         };
         /**
          * TreeNode
-         * @description A frame with those below it.
+         * @description A frame with the frames that it calls.
          */
         TreeNode: {
             /** Children */
@@ -14720,10 +14702,10 @@ export interface components {
         };
         /**
          * TypicalRangeResponse
-         * @description What Prometheus measured at the same hours of earlier days, for one run: 10 %, median and 90 % of the values.
+         * @description Values that Prometheus measured at the same hours of earlier days, for one run: 10th, 50th, 90th percentile.
          *
-         *     Lists of one length. `days` is how many earlier days have data there; where they are too few, `low`, `median` and
-         *     `high` are null. `failure` is a sentence where earlier days could not be asked for; nothing is listed then.
+         *     All lists have the same length. `days` is the number of earlier days with data; if they are too few, `low`,
+         *     `median` and `high` are null. If the query failed, `failure` is a message and the lists are empty.
          */
         TypicalRangeResponse: {
             /** Artifact Id */
@@ -14811,10 +14793,32 @@ export interface components {
             } | null;
         };
         /**
+         * UnmatchedSeriesResponse
+         * @description A series of one selection. The other one has series of the same metric, but not with these labels.
+         */
+        UnmatchedSeriesResponse: {
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /** Max */
+            max: number;
+            /** Mean */
+            mean: number;
+            /** Metric */
+            metric: string;
+            /** Min */
+            min: number;
+            /** N */
+            n: number;
+            /** Unit */
+            unit: string;
+        };
+        /**
          * UnnamedModuleResponse
-         * @description A module with frames that have no name, and why; `weight` where such a frame is innermost.
+         * @description A module with unnamed frames; `weight` is that of stacks with such a frame innermost.
          *
-         *     `reason` is concluded from the module's path; `explanation`, where there is one, from fetching its symbols.
+         *     `reason` is derived from the path of the module; `explanation` from the result of fetching its symbols, if any.
          */
         UnnamedModuleResponse: {
             /** Explanation */
@@ -14977,8 +14981,8 @@ export interface components {
          * UseCell
          * @description One category of one resource. `rule` is the rule with the most severe finding.
          *
-         *     `unknown` is the reason why no rule was evaluated. `figure` is the number that the rule compared with `threshold`.
-         *     Of the `total` rules of the cell, `evaluated` had their data and `matched` matched.
+         *     In state `unknown`, `reason` states why no rule was evaluated. `figure` is the number that the rule compared with
+         *     `threshold`. Of the `total` rules of the cell, `evaluated` had their data and `matched` matched.
          */
         UseCell: {
             /**
@@ -15124,7 +15128,7 @@ export interface components {
         };
         /**
          * UseRow
-         * @description One resource: its cells in the order of the letters.
+         * @description A resource with its cells in the order utilization, saturation, errors.
          */
         UseRow: {
             /** Cells */
@@ -15233,7 +15237,7 @@ export interface components {
         };
         /**
          * VanishedPath
-         * @description A path that only A has, at the frame where the sides part. `changed`: more than chance.
+         * @description A path that only A has, down to the first frame that B lacks. `changed`: statistically significant.
          */
         VanishedPath: {
             /** A */
@@ -15673,8 +15677,8 @@ export interface components {
          * WakeupResponse
          * @description `task` was woken by `waker` on CPU `from_cpu`, `offset_ns` after `t0_ns`, and ran `delay_ns` later on `to_cpu`.
          *
-         *     `task` and `waker` are indexes into tasks; `waker` is null where that CPU was idle. In an interrupt, `waker` is the
-         *     thread that was interrupted. `context` is `unknown` in recordings that were sent as text.
+         *     `task` and `waker` are indexes into tasks; `waker` is null if that CPU was idle. In an interrupt, `waker` is the
+         *     interrupted thread. `context` is `unknown` in recordings that were stored as text.
          */
         WakeupResponse: {
             /**
@@ -15847,7 +15851,7 @@ export interface components {
         };
         /**
          * WeightChangeResponse
-         * @description The weights of a function on both sides, and what a frame of a comparison has.
+         * @description The weights of a function on both sides, with the test result as in `ComparisonTreeNode`.
          */
         WeightChangeResponse: {
             /** A */

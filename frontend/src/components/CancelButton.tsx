@@ -3,13 +3,13 @@ import { Square } from "lucide-react";
 import type { ReactNode } from "react";
 
 interface Props {
-  /** Whether the request was sent and is not answered yet. */
+  /** Whether the request is in progress. */
   loading: boolean;
   onClick(): void;
   children: ReactNode;
 }
 
-/** Ends what runs on hosts. */
+/** Render a button that cancels runs on hosts. */
 export function CancelButton({ loading, onClick, children }: Props) {
   return (
     <Button

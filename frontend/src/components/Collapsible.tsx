@@ -7,24 +7,24 @@ import classes from "./Collapsible.module.css";
 const FIELDS = { fold: listField };
 
 interface Props {
-  /** Key in the address (`fold=`), present only when the state differs from the default; `#id` scrolls to it. */
+  /** Id in the query parameter `fold`, present if the state differs from the default. The hash `#id` scrolls to it. */
   id: string;
   title: ReactNode;
   count?: number;
-  /** A summary of the content, shown while the section is closed. */
+  /** Summary of the content, visible while the section is collapsed. */
   hint?: ReactNode;
   open?: boolean;
   children: ReactNode;
 }
 
-/** A section that opens and closes and shows how many items it has. */
+/** Render a collapsible section with the number of its items. */
 export function Collapsible({ id, title, count, hint, open = false, children }: Props) {
   const [{ fold }, set] = useUrlState(FIELDS);
   const body = useId();
   const toggled = fold.includes(id);
   const visible = open !== toggled;
   const section = useRef<HTMLElement>(null);
-  // The content of a page is often there later than its address.
+  // The browser scrolls to the hash before the content of the page is loaded.
   useEffect(() => {
     if (window.location.hash === `#${id}`) section.current?.scrollIntoView({ block: "start" });
   }, [id]);

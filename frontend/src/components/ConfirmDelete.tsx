@@ -2,22 +2,22 @@ import { ActionIcon, Button, Popover } from "@mantine/core";
 import { Trash2 } from "lucide-react";
 import { useState } from "react";
 
-/** Takes one row away, at the second click: the first opens what is meant in words. */
+/** Render a delete icon. It opens a button with the text `label`, which calls `onClick`. */
 export function ConfirmDelete({ label, onClick }: { label: string; onClick: () => void }) {
-  const [asks, setAsks] = useState(false);
-  const sure = () => {
-    setAsks(false);
+  const [open, setOpen] = useState(false);
+  const confirm = () => {
+    setOpen(false);
     onClick();
   };
   return (
-    <Popover opened={asks} onChange={setAsks} position="left" trapFocus returnFocus withArrow>
+    <Popover opened={open} onChange={setOpen} position="left" trapFocus returnFocus withArrow>
       <Popover.Target>
-        <ActionIcon size="sm" onClick={() => setAsks(!asks)} aria-label={label} title={label}>
+        <ActionIcon size="sm" onClick={() => setOpen(!open)} aria-label={label} title={label}>
           <Trash2 size={14} />
         </ActionIcon>
       </Popover.Target>
       <Popover.Dropdown p={6}>
-        <Button size="compact-sm" color="red" onClick={sure}>
+        <Button size="compact-sm" color="red" onClick={confirm}>
           {label}
         </Button>
       </Popover.Dropdown>

@@ -1,7 +1,7 @@
 import { Modal, type ModalProps } from "@mantine/core";
 import { useTranslation } from "../lib/text/useTranslation";
 
-/** A dialog over the screen; Esc and the close button leave it. */
+/** Render a modal dialog. Esc and the close button close it. */
 export function Dialog({ children, ...props }: Omit<ModalProps, "opened" | "closeButtonProps">) {
   const { t } = useTranslation();
   return (

@@ -12,7 +12,7 @@ interface EmptyStateProps {
   action?: ReactNode;
 }
 
-/** The state of an empty list: why it is empty, and what to do next. */
+/** Render why a list is empty, and the next action. */
 export function EmptyState({ title, children, action }: EmptyStateProps) {
   return (
     <div className={classes.state}>
@@ -23,7 +23,7 @@ export function EmptyState({ title, children, action }: EmptyStateProps) {
   );
 }
 
-/** The text for an error, in the reader's language where the server named a sentence. */
+/** Return the text of an error, in the user's language if the server sent a message key. */
 export function useErrorText(): (error: unknown) => string {
   const { t } = useTranslation();
   const sentence = useMessage();
@@ -42,11 +42,11 @@ export function useErrorText(): (error: unknown) => string {
 interface ErrorProps {
   error: unknown;
   retry?: () => void;
-  /** What could not be had, before the reason. */
+  /** Text before the reason: the content that failed to load. */
   title?: ReactNode;
 }
 
-/** Replaces content that failed to load: what failed and what to do. */
+/** Render an error in place of content that failed to load, and the next action. */
 export function ErrorState({ error, retry, title }: ErrorProps) {
   const { t } = useTranslation();
   const text = useErrorText();
@@ -67,7 +67,7 @@ export function ErrorState({ error, retry, title }: ErrorProps) {
   );
 }
 
-/** An error next to a form or a button. */
+/** Render an error next to a form or button. */
 export function ErrorLine({ error }: { error: unknown }) {
   const text = useErrorText();
   if (!error) return null;
@@ -78,7 +78,7 @@ export function ErrorLine({ error }: { error: unknown }) {
   );
 }
 
-/** Rows of the height that the content will have. */
+/** Render placeholder rows with the height of the content. */
 export function RowSkeleton({ rows = 8, height = 28 }: { rows?: number; height?: number }) {
   const { t } = useTranslation();
   return (
@@ -92,7 +92,7 @@ export function RowSkeleton({ rows = 8, height = 28 }: { rows?: number; height?:
   );
 }
 
-/** A block of the size that a drawing will have. */
+/** Render a placeholder block with the height of a chart. */
 export function BlockSkeleton({ height }: { height: number }) {
   const { t } = useTranslation();
   return (
@@ -113,11 +113,11 @@ interface LoadedProps<T> {
   query: QueryLike<T>;
   skeleton?: ReactNode;
   children: (data: T) => ReactNode;
-  /** Content is mounted once: a drawing keeps its focus and is not made twice while new data loads. */
+  /** Keep the content mounted while new data loads, so that a chart keeps its focus. */
   inPlace?: boolean;
 }
 
-/** Skeleton, content or error in one place; old content stays, dimmed, while new content loads. */
+/** Render the content, skeleton or error of a query. Old content stays, dimmed, while new content loads. */
 export function Loaded<T>({ query, skeleton, children, inPlace = false }: LoadedProps<T>) {
   if (query.data !== undefined)
     return query.isPlaceholderData || inPlace ? (

@@ -16,10 +16,10 @@ ButtonBase.displayName = "ButtonBase";
 const Plain = createLink(AnchorBase);
 const Pressed = createLink(ButtonBase);
 
-/** A link to a route, in the text. */
+/** Text link to a route. */
 export const Link: LinkComponent<typeof AnchorBase> = (props) => <Plain preload="intent" {...props} />;
 
-/** A link to a route that looks like a button. */
+/** Link to a route, styled as a button. */
 export const ButtonLink: LinkComponent<typeof ButtonBase> = (props) => (
   <Pressed preload="intent" {...props} />
 );

@@ -4,19 +4,19 @@ import classes from "./Page.module.css";
 
 interface PageProps {
   title: ReactNode;
-  /** The browser tab's title, where `title` is no text. */
+  /** Title of the browser tab if `title` is not a string. */
   tab?: string;
-  /** Small facts right of the title. */
+  /** Details to the right of the title. */
   meta?: ReactNode;
-  /** Where this page belongs, before the title. */
+  /** Parent page, before the title. */
   above?: ReactNode;
   actions?: ReactNode;
-  /** Text columns are bounded, instruments take the full width. */
+  /** Limit the width, for pages of text. Pages with charts use the full width. */
   width?: "full" | "text" | "form";
   children: ReactNode;
 }
 
-/** A screen: one title row, then content. Every route renders exactly one. */
+/** Render a page: a title row, then content. Each route renders exactly one Page. */
 export function Page({ title, tab, meta, above, actions, width = "full", children }: PageProps) {
   const name = tab ?? (typeof title === "string" ? title : "");
   useEffect(() => {
@@ -39,15 +39,15 @@ export function Page({ title, tab, meta, above, actions, width = "full", childre
 
 interface PanelProps {
   title?: ReactNode;
-  /** Right end of the heading line: counts, a summary or buttons. */
+  /** Content at the right of the heading: counts, a summary or buttons. */
   headerExtra?: ReactNode;
-  /** Without inner padding: for tables and drawings that reach the edge. */
+  /** Omit the inner padding, for tables and charts that reach the edge. */
   flush?: boolean;
   id?: string;
   children: ReactNode;
 }
 
-/** A part of a screen under its own heading: a rule, not a box in a box. */
+/** Render a section of a page with a heading. A line separates sections; sections have no border. */
 export function Panel({ title, headerExtra, flush = false, id, children }: PanelProps) {
   return (
     <section className={classes.panel} {...(id ? { id } : {})}>

@@ -6,24 +6,24 @@ import classes from "./SplitPane.module.css";
 
 interface Props {
   items: readonly { id: string; title: ReactNode; note: ReactNode }[];
-  /** What the list is of, for those who do not see it. */
+  /** Accessible name of the list. */
   label: string;
   /** Text for an empty list. */
   nothing: string;
   chosen: string | undefined;
-  /** Whether the reader has opened an item: on a narrow screen the list gives way to it. */
+  /** Whether the user opened an item. On a narrow screen the item replaces the list. */
   isItemOpen: boolean;
   onChoose: (id: string) => void;
-  /** The way back to the list, on a narrow screen. */
+  /** Link back to the list, on a narrow screen. */
   back: string;
   children: ReactNode;
 }
 
-/** A list with the chosen item next to it; a narrow screen shows one of them. Scrolls the chosen item into view. */
+/** Render a list next to its selected item; on a narrow screen either of them. Scrolls to the selected item. */
 export function SplitPane({ items, label, nothing, chosen, isItemOpen, onChoose, back, children }: Props) {
   const list = useRef<HTMLElement>(null);
   const here = useRef<HTMLButtonElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the chosen item must be in view
+  // biome-ignore lint/correctness/useExhaustiveDependencies: scrolls again when another item is selected
   useEffect(() => {
     const [box, item] = [list.current, here.current];
     if (!box || !item) return;

@@ -4,7 +4,7 @@ import { cx } from "../core/cx";
 import { useTranslation } from "../lib/text/useTranslation";
 import classes from "./StatusIcon.module.css";
 
-/** The look of a state. The shape differs with the color, so that color is never the only cue. */
+/** Appearance of a state. Icons differ in shape and color, so that color is never the only cue. */
 export type Tone = "ok" | "warn" | "bad" | "busy" | "idle" | "off";
 
 const GLYPHS: Record<Tone, ReactNode> = {
@@ -76,7 +76,7 @@ const TONES: Record<string, Tone> = {
 
 export const toneOf = (state: string): Tone => TONES[state] ?? "idle";
 
-/** A state of a run, collector, check or row: its icon and its name. */
+/** Render the icon and name of the state of a run, collector, check or row. */
 export function RunStateIcon({ state }: { state: string }) {
   const { t } = useTranslation();
   return (
@@ -86,7 +86,7 @@ export function RunStateIcon({ state }: { state: string }) {
   );
 }
 
-/** The cost tier of a collector or a plan. */
+/** Render the tier of a collector or plan. */
 export function TierTag({ tier }: { tier: Tier }) {
   const { t } = useTranslation();
   return (
@@ -96,7 +96,7 @@ export function TierTag({ tier }: { tier: Tier }) {
   );
 }
 
-/** A small neutral tag: a label of a host, a kind of credential. */
+/** Render a small neutral tag, such as a label of a host or a kind of credential. */
 export function Tag({ children, title }: { children: ReactNode; title?: string }) {
   return (
     <span className={classes.tag} title={title}>

@@ -3,7 +3,7 @@ import classes from "./Tabs.module.css";
 export interface Tab<Id extends string> {
   id: Id;
   text: string;
-  /** How many items the tab holds. */
+  /** Number of items in the tab. */
   count?: number | undefined;
 }
 
@@ -11,11 +11,11 @@ interface Props<Id extends string> {
   label: string;
   tabs: readonly Tab<Id>[];
   value: Id;
-  /** `isKey`: by an arrow key, which is no step that the back button undoes. */
+  /** Select a tab. `isKey`: with an arrow key, which must not add a history entry. */
   onChange(id: Id, isKey: boolean): void;
 }
 
-/** Tabs of one part of a page; arrow keys move between them. */
+/** Render the tabs of a section of a page. Left and right arrow keys select the next tab. */
 export function Tabs<Id extends string>({ label, tabs, value, onChange }: Props<Id>) {
   return (
     <div className={classes.tabs} role="tablist" aria-label={label}>

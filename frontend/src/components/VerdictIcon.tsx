@@ -3,10 +3,10 @@ import type { StepVerdict } from "../client/models";
 import { cx } from "../core/cx";
 import classes from "./VerdictIcon.module.css";
 
-/** The result of a judgment. Each has its own shape and outline, so that color is never the only cue. */
+/** Result of an evaluation. Each has its own icon and outline, so that color is never the only cue. */
 export type VerdictState = "supports" | "weak" | "refutes" | "inconclusive" | "absent" | "context";
 
-/** The sign of each verdict of a step. */
+/** Icon of each verdict of a step. */
 export const VERDICT_STATES: Record<StepVerdict, VerdictState> = {
   supports: "supports",
   refutes: "refutes",
@@ -48,7 +48,7 @@ const SHAPES: Record<VerdictState, ReactNode> = {
   context: <path d="M7 2 12 7 7 12 2 7Z" fill="none" stroke="currentColor" strokeWidth="1.2" />,
 };
 
-/** The sign of a verdict. Its name is next to it or in `label`, for screen readers. */
+/** Render the icon of a verdict. Its name must be in adjacent text or in `label`, for screen readers. */
 export function VerdictIcon({ look, label }: { look: VerdictState; label?: string }) {
   return (
     <>

@@ -1,3 +1,3 @@
-/** Joins class names; what is falsy is left out. */
+/** Join class names; falsy values are omitted. */
 export const cx = (...names: (string | false | null | undefined)[]): string =>
   names.filter(Boolean).join(" ");

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatSearch, parseSearch } from "./search";
 
-describe("the query of an address", () => {
-  it("comes back as it was", () => {
+describe("query parameters", () => {
+  it("survive formatting and parsing", () => {
     const key = fc.stringMatching(/^[a-z]{1,8}$/).filter((name) => name !== "constructor");
     const record = fc.dictionary(key, fc.string({ minLength: 1, unit: "grapheme" }), {
       noNullPrototype: true,
@@ -15,7 +15,7 @@ describe("the query of an address", () => {
     );
   });
 
-  it("stays readable and in a stable order", () => {
+  it("are readable and sorted by key", () => {
     expect(formatSearch({ t: "1~2", b: "a,b:c", empty: "", none: undefined })).toBe("?b=a,b:c&t=1~2");
     expect(formatSearch({})).toBe("");
   });

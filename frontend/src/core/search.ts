@@ -1,17 +1,17 @@
 /**
- * The query part of an address as a flat record of strings. The address holds the whole view, so it must stay
- * readable: the characters that separate our own values are left as they are.
+ * Query parameters of a URL as a flat record of strings. URLs contain the state of a page, so they must be readable:
+ * characters that separate values (`,:~/@;`) are not percent-encoded.
  */
 export type Search = Record<string, string | undefined>;
 
-/** Reads `?a=1&b=2`; where a key is repeated, the last one counts. */
+/** Parse `?a=1&b=2`. Of a repeated key, the last value is used. */
 export function parseSearch(text: string): Search {
   const out: Search = {};
   for (const [key, value] of new URLSearchParams(text)) out[key] = value;
   return out;
 }
 
-/** Writes the record back in a stable order of keys; undefined and empty values are left out. */
+/** Format query parameters, sorted by key. Undefined, null and empty values are omitted. */
 export function formatSearch(search: Record<string, unknown>): string {
   const parts: string[] = [];
   for (const key of Object.keys(search).sort()) {

@@ -22,8 +22,8 @@ afterEach(() => {
   requests.mockReset();
 });
 
-describe("a read that meets an overloaded server", () => {
-  it("is repeated after a pause and then answered", async () => {
+describe("GET from an overloaded server", () => {
+  it("retries after a delay and returns the response", async () => {
     requests
       .mockImplementationOnce(async () => answer(503, OVERLOADED))
       .mockImplementationOnce(async () => answer(503, OVERLOADED))
@@ -38,7 +38,7 @@ describe("a read that meets an overloaded server", () => {
     expect(requests).toHaveBeenCalledTimes(3);
   });
 
-  it("fails after four attempts, and reports that it was repeated", async () => {
+  it("throws an overloaded ApiError after four attempts", async () => {
     requests.mockImplementation(async () => answer(503, OVERLOADED));
     const read = get("/me").catch((error: unknown) => error);
     await vi.advanceTimersByTimeAsync(11_000);
@@ -49,19 +49,19 @@ describe("a read that meets an overloaded server", () => {
     expect(requests).toHaveBeenCalledTimes(4);
   });
 
-  it("is given up when its reader is gone", async () => {
+  it("stops retrying when the request is aborted", async () => {
     requests.mockImplementation(async () => answer(503, OVERLOADED));
-    const gone = new AbortController();
-    const read = get("/me", undefined, gone.signal).catch((error: unknown) => error);
+    const controller = new AbortController();
+    const read = get("/me", undefined, controller.signal).catch((error: unknown) => error);
     await vi.advanceTimersByTimeAsync(100);
-    gone.abort();
+    controller.abort();
     expect(((await read) as DOMException).name).toBe("AbortError");
     expect(requests).toHaveBeenCalledTimes(1);
   });
 });
 
-describe("what is not repeated", () => {
-  it("is a write, and a read while the database is away", async () => {
+describe("requests without retries", () => {
+  it("sends a write, and a read without a database, only once", async () => {
     requests.mockImplementation(async () => answer(503, OVERLOADED));
     await expect(post("/captures", { host_ids: [], plan: "triage" })).rejects.toBeInstanceOf(ApiError);
     expect(requests).toHaveBeenCalledTimes(1);

@@ -5,7 +5,7 @@ import { type ProofKind, requestProof } from "./proof";
 
 const OVERLOADED = "urn:culprit:problem:overloaded";
 
-/** What the server refused or could not do, with the sentence to show and the fields that it concerns. */
+/** Error response of the server: the message to display, and errors by field name. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
@@ -13,20 +13,20 @@ export class ApiError extends Error {
     readonly sentence: Message | null,
     readonly detail: string,
     readonly fields: Record<string, string> = {},
-    /** The `type` of the problem, for the few that a client handles. */
+    /** The `type` of the problem (RFC 9457), for problems that the client handles. */
     readonly type: string = "about:blank",
   ) {
     super(detail || title || `HTTP ${status}`);
     this.name = "ApiError";
   }
 
-  /** The server had too much to do at that moment; reads were repeated already. */
+  /** Whether the server was overloaded. Reads have been retried already. */
   get overloaded(): boolean {
     return this.status === 503 && this.type === OVERLOADED;
   }
 }
 
-/** The server did not answer at all. */
+/** The request got no response from the server. */
 export class UnreachableError extends Error {
   constructor() {
     super("The server does not answer.");
@@ -36,12 +36,12 @@ export class UnreachableError extends Error {
 
 let csrf = "";
 
-/** The token that unsafe requests carry; comes with `Me`. */
+/** Set the CSRF token that unsafe requests send. The server returns it in `Me`. */
 export function rememberCsrf(token: string): void {
   csrf = token;
 }
 
-/** Callers are typed by `get`, `post` and so on; the client below them takes any address with any body. */
+/** Operation with any query and body. `get`, `post` and the other helpers type their callers. */
 interface AnyOperation {
   parameters: { query?: Record<string, unknown> };
   requestBody?: { content: { "application/json": unknown } };
@@ -68,11 +68,11 @@ type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 export interface Options {
   query?: Record<string, unknown>;
   body?: unknown;
-  /** Makes the creation repeatable: the same key never creates twice. */
+  /** Idempotency key: requests with the same key create one object. */
   once?: string;
   signal?: AbortSignal;
   headers?: Record<string, string>;
-  /** The answer is bytes and no JSON. */
+  /** Parse the response as a Blob instead of JSON. */
   bytes?: boolean;
 }
 
@@ -83,7 +83,7 @@ interface Answer {
   response: Response;
 }
 
-/** The server does this for a person who has proved a short while ago who they are. */
+/** Problem type: the action requires that the user confirmed their identity recently. */
 const PROOF_NEEDED = "urn:culprit:problem:proof-needed";
 
 const proofOf = ({ sentence }: ApiError): { kind: ProofKind; minutes: number } => ({
@@ -92,8 +92,8 @@ const proofOf = ({ sentence }: ApiError): { kind: ProofKind; minutes: number } =
 });
 
 /**
- * One call to `/api/v1`; throws `ApiError` or `Unreachable`. Where the server wants a proof first, the person is asked
- * for it and the call is repeated.
+ * Send a request to `/api/v1` and return the response body. Throws `ApiError` or `UnreachableError`. If the server
+ * requires a proof of identity, the user is prompted for it and the request is sent again.
  */
 export async function call<T>(method: Method, path: AnyPath, options: Options = {}): Promise<T> {
   const answer = await sendRequest(method, path, options);
@@ -104,7 +104,7 @@ export async function call<T>(method: Method, path: AnyPath, options: Options = 
   throw error;
 }
 
-/** A file that the server makes, under the name that it gives it; throws as `call` does. */
+/** Download a file, named by its Content-Disposition header or else `file`. Throws as `call` does. */
 export async function download<const P extends ApiPath<"get">>(
   path: P,
   query: Query<"get", P>,
@@ -115,7 +115,10 @@ export async function download<const P extends ApiPath<"get">>(
   return new File([answer.data as Blob], named?.[1] ?? "file");
 }
 
-/** Return the new state of a polled resource: undefined while its tag is the same. */
+/**
+ * Fetch a resource unless its ETag is still `tag`. Returns `data` (undefined on 304 Not Modified), the current ETag,
+ * and the time of the server.
+ */
 export async function getIfChanged<const P extends ApiPath<"get">>(
   path: P,
   query: Query<"get", P>,
@@ -137,7 +140,7 @@ export async function getIfChanged<const P extends ApiPath<"get">>(
 
 const NOT_MODIFIED = 304;
 
-/** Pauses before a read is repeated that met an overloaded server; each half as long to one and a half times as long. */
+/** Delays before the retries of a read on an overloaded server. Each is multiplied by a random factor of 0.5 to 1.5. */
 const REPEAT_AFTER_MS = [1000, 2000, 4000];
 
 async function sendRequest(method: Method, path: AnyPath, options: Options): Promise<Answer> {
@@ -205,7 +208,7 @@ function toError(status: number, body: unknown): ApiError {
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** `errors` as a map, or as FastAPI's list of {loc, msg}. */
+/** Return error texts by field. `errors` is a map of texts, or FastAPI's list of {loc, msg}. */
 function fieldErrors(errors: unknown): Record<string, string> {
   const out: Record<string, string> = {};
   if (Array.isArray(errors)) {
@@ -219,7 +222,7 @@ function fieldErrors(errors: unknown): Record<string, string> {
   return out;
 }
 
-/** The answer of a read; throws as `call` does. */
+/** Send a GET request and return the response body. Throws as `call` does. */
 export const get = <const P extends ApiPath<"get">>(
   path: P,
   query?: Query<"get", P>,
@@ -227,7 +230,7 @@ export const get = <const P extends ApiPath<"get">>(
 ): Promise<ResponseBody<"get", P>> =>
   call("GET", path, { ...(query ? { query } : {}), ...(signal ? { signal } : {}) });
 
-/** The answer of a creation or an action, which `once` makes repeatable. */
+/** Send a POST request and return the response body. `once` is its idempotency key. */
 export const post = <const P extends ApiPath<"post">>(
   path: P,
   body?: RequestBody<"post", P>,

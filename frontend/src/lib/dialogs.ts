@@ -5,7 +5,7 @@ import { choiceField, listField, textField, useUrlState } from "./urlState";
 
 export const DIALOG_KEYS = ["dialog", "on", "plan", "with", "scope", "about"] as const;
 
-/** Dialogs that any page may open by the address. */
+/** Dialogs that any page can open through the URL. */
 const DIALOG_NAMES = ["capture", "import", "diagnose", "incident", "arm", "report-event"] as const;
 export type DialogName = (typeof DIALOG_NAMES)[number];
 
@@ -19,12 +19,13 @@ const FIELDS = {
 };
 
 /**
- * What the open dialog is about: the hosts (of a diagnosis the host, then its peers), the plan or the collectors to
- * begin with, the scope (`kind=value`), and the diagnosis that an incident comes from.
+ * Return the state of the open dialog and its setter: host ids (`on`; for a diagnosis the host, then its peers), the
+ * initial plan (`plan`) or collectors (`with`), the scope (`kind=value`), and the diagnosis that an incident starts
+ * from (`about`).
  */
 export const useDialogState = () => useUrlState(FIELDS);
 
-/** Opens a dialog with these hosts chosen, and a plan or collectors of one's own. */
+/** Return a function that opens a dialog with hosts, plan or collectors, and scope preselected. */
 export function useOpenDialog() {
   const navigate = useNavigate();
   return useCallback(

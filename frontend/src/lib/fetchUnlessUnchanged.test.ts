@@ -11,12 +11,12 @@ const tags: (string | null)[] = [];
 let now: Fleet;
 let tag: string;
 
-/** A server that knows one answer by its tag. */
+/** Respond with 304 if the request has the current ETag, else with the current body. */
 async function answer(request: Request): Promise<Response> {
-  const known = request.headers.get("If-None-Match");
-  tags.push(known);
+  const requestTag = request.headers.get("If-None-Match");
+  tags.push(requestTag);
   const headers = { Date: "Sat, 21 Nov 2026 02:00:15 GMT", ETag: tag, "Content-Type": "application/json" };
-  return known === tag
+  return requestTag === tag
     ? new Response(null, { status: 304, headers })
     : new Response(JSON.stringify(now), { headers });
 }
@@ -29,36 +29,36 @@ beforeEach(() => {
 });
 afterEach(() => vi.unstubAllGlobals());
 
-describe("what is polled", () => {
-  const client = () => new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: 0 } } });
-  const look = (to: QueryClient) =>
-    to.fetchQuery({ queryKey: ["fleet", "use"], queryFn: fetchUnlessUnchanged("/fleet/use", {}) });
+describe("fetchUnlessUnchanged", () => {
+  const createClient = () => new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: 0 } } });
+  const fetchFleet = (client: QueryClient) =>
+    client.fetchQuery({ queryKey: ["fleet", "use"], queryFn: fetchUnlessUnchanged("/fleet/use", {}) });
 
-  it("is not sent again while it is the same, and has the time of the last question", async () => {
-    const mine = client();
-    const first = await look(mine);
-    const second = await look(mine);
+  it("returns the cached response on 304, with the time of the last request", async () => {
+    const client = createClient();
+    const first = await fetchFleet(client);
+    const second = await fetchFleet(client);
     expect(tags).toEqual([null, 'W/"1"']);
     expect(second.hosts).toBe(first.hosts);
     expect(second.at).toBe("2026-11-21T02:00:15.000Z");
   });
 
-  it("is sent once it changed", async () => {
-    const mine = client();
-    await look(mine);
+  it("returns the new response after a change", async () => {
+    const client = createClient();
+    await fetchFleet(client);
     now = { at: "2026-11-21T02:01:00Z", hosts: ["a", "b"] };
     tag = 'W/"2"';
-    expect((await look(mine)).hosts).toEqual(["a", "b"]);
-    expect((await look(mine)).hosts).toEqual(["a", "b"]);
+    expect((await fetchFleet(client)).hosts).toEqual(["a", "b"]);
+    expect((await fetchFleet(client)).hosts).toEqual(["a", "b"]);
     expect(tags).toEqual([null, 'W/"1"', 'W/"2"']);
   });
 
-  it("is asked for in full where nothing of it is kept any more", async () => {
-    const mine = client();
-    await look(mine);
-    mine.clear();
-    await look(mine);
-    await look(client());
+  it("sends no ETag when the cache is empty", async () => {
+    const client = createClient();
+    await fetchFleet(client);
+    client.clear();
+    await fetchFleet(client);
+    await fetchFleet(createClient());
     expect(tags).toEqual([null, null, null]);
   });
 });

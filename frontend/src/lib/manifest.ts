@@ -8,14 +8,14 @@ import type { PlainTextKey } from "./text/useTranslation";
 /** A page of a feature, loaded when it is first opened. */
 export interface PageRoute {
   load: () => Promise<ComponentType>;
-  /** Requests what the page draws first, under the keys of its own queries. */
+  /** Prefetch the data of the first render, under the query keys of the page. */
   prepare?: (queries: QueryClient, params: Readonly<Record<string, string>>, search: Search) => void;
 }
 
-/** Groups of navigation items that one menu holds. */
+/** Navigation items of a group are in one menu. */
 export type NavigationGroupName = "oncall" | "library";
 
-/** An item of the main navigation. The command palette lists it too, with `permission` only for users who have it. */
+/** Item of the main navigation and of the command palette. `permission` hides it from users without it. */
 export interface NavigationItem {
   to: string;
   key: PlainTextKey;
@@ -24,7 +24,7 @@ export interface NavigationItem {
   permission?: string;
 }
 
-/** A command of the palette: it opens a dialog, or a page that is no navigation item. */
+/** Command of the palette: opens a dialog, or a page that is not a navigation item. */
 export interface PaletteCommand {
   id: string;
   key: PlainTextKey;
@@ -39,15 +39,15 @@ export interface DialogProps {
   onClose: () => void;
 }
 
-/** What a feature adds to the application. */
+/** Pages, navigation items, commands and dialogs of a feature. */
 export interface FeatureManifest {
   /** Pages by path. */
   routes: Readonly<Record<string, PageRoute>>;
   navigation?: readonly NavigationItem[];
   commands?: readonly PaletteCommand[];
-  /** Dialogs by their name in the address. */
+  /** Dialogs by their name in the URL (`?dialog=`). */
   dialogs?: Readonly<Partial<Record<DialogName, () => Promise<ComponentType<DialogProps>>>>>;
 }
 
-/** Check a manifest and keep the literal types of its paths, from which the router types its links. */
+/** Type-check a manifest and return it with the literal types of its paths, from which the router types its links. */
 export const defineFeature = <const M extends FeatureManifest>(manifest: M): M => manifest;

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 
-/** How often every open screen asks, in milliseconds. */
+/** Poll interval of each open page. */
 const EVERY_MS = 10_000;
 
 export type PartState =
@@ -30,8 +30,8 @@ export interface PlatformState {
 }
 
 /**
- * The state of the platform, from outside `/api/v1`: it answers while the database is away, too. Null where something
- * else answers, such as a proxy that keeps this address to itself.
+ * Return the state of the platform from `/readyz`, which is available without a database too. Returns null if the
+ * response has another format, for example from a proxy that serves this path.
  */
 export async function loadPlatformState(signal?: AbortSignal): Promise<PlatformState | null> {
   const response = await globalThis.fetch("/readyz", { cache: "no-store", ...(signal ? { signal } : {}) });
@@ -48,7 +48,7 @@ export const usePlatformState = () =>
     retry: false,
   });
 
-/** The parts that have a name and a consequence in the texts. */
+/** Parts whose name and impact are in the i18n texts. */
 const NAMES = [
   "api",
   "postgresql",
@@ -60,7 +60,7 @@ const NAMES = [
   "worker-ssh",
 ] as const;
 
-/** The states of a part that does not work, the worst first. */
+/** States of a failing part, worst first. */
 const TROUBLES = ["failed", "away", "not_seen", "restarting", "stopped", "starting"] as const;
 
 export interface Trouble {
@@ -69,7 +69,7 @@ export interface Trouble {
   readonly part: PlatformPart;
 }
 
-/** The parts that do not work, the worst first; what has no process of its own comes from the checks. */
+/** Return the failing parts, worst state first. The state of parts without their own process comes from the checks. */
 export function listTroubles({ checks, parts }: PlatformState): Trouble[] {
   const all: Record<string, PlatformPart | undefined> = { ...parts };
   if (checks.database !== "ok") all.postgresql = worse(parts.postgresql);
@@ -83,6 +83,6 @@ export function listTroubles({ checks, parts }: PlatformState): Trouble[] {
   );
 }
 
-/** A part that does not answer is down, even if its process runs. */
+/** Return the state of a part whose check failed: it is down even if its process runs. */
 const worse = (part: PlatformPart | undefined): PlatformPart =>
   part && part.state !== "ok" ? part : { state: "away" };

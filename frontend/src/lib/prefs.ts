@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from "react";
 import type { Zone } from "../core/time/clock";
 
-/** A reader's own choices that live in this browser. */
+/** Preferences of the user, stored in localStorage. */
 export interface Prefs {
   readonly zone: Zone;
   readonly locale: "en" | "zh";

@@ -1,11 +1,11 @@
 import { useSyncExternalStore } from "react";
 
-/** How a person proves who they are: with their password, or by signing in again at the identity provider. */
+/** How a user confirms their identity: with the password, or by signing in again at the identity provider. */
 export type ProofKind = "password" | "provider";
 
-/** Where the identity provider sends the browser back to. */
+/** Path that the identity provider redirects to. */
 export const PROVED_PATH = "/proved";
-/** A tab that returns from the provider writes here, and the browser notifies the tab that waits. */
+/** localStorage key that the redirected tab writes; its storage event notifies the waiting tab. */
 export const PROVED_KEY = "culprit.proved";
 
 interface ProofRequest {
@@ -22,7 +22,7 @@ function show(request: ProofRequest | null): void {
   for (const listener of listeners) listener();
 }
 
-/** Opens the dialog that asks for a proof; resolves to false where the person cancels it, or nothing shows it. */
+/** Open the identity dialog. Resolves to false if the user cancels it, or if no component renders the dialog. */
 export function requestProof(request: ProofRequest): Promise<boolean> {
   if (listeners.size === 0) return Promise.resolve(false);
   return new Promise((resolve) => {
@@ -31,7 +31,7 @@ export function requestProof(request: ProofRequest): Promise<boolean> {
   });
 }
 
-/** Closes the dialog; with a proof, the actions that wait for it are repeated. */
+/** Close the dialog and resolve all waiting requests with `proved`. */
 export function settleProof(proved: boolean): void {
   const settled = waiting;
   waiting = [];
@@ -44,5 +44,5 @@ function subscribe(listener: () => void): () => void {
   return () => void listeners.delete(listener);
 }
 
-/** The proof that is asked for now. */
+/** Return the pending proof request, or null. */
 export const useProofRequest = (): ProofRequest | null => useSyncExternalStore(subscribe, () => current);

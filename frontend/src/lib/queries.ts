@@ -12,7 +12,7 @@ import type { Range } from "../core/time/range";
 import { ApiError, call, get, patch, post, put, rememberCsrf, remove } from "./api";
 import { fetchUnlessUnchanged } from "./fetchUnlessUnchanged";
 
-/** Keys of everything that is cached: the noun first, so that a whole noun can be refreshed at once. */
+/** Query keys. The resource type is first, so that all queries of a type can be invalidated together. */
 export const keys = {
   me: ["me"] as const,
   hosts: ["hosts"] as const,
@@ -43,7 +43,7 @@ export const meQuery = queryOptions({
 
 export const useMe = () => useQuery(meQuery);
 
-/** Whether the signed-in person may do something, by the server's own list. */
+/** Return a predicate: whether the signed-in user has a permission, according to the server. */
 export function usePermission(): (action: string) => boolean {
   const { data } = useMe();
   return (action) => data?.permissions.includes(action) ?? false;
@@ -68,14 +68,14 @@ export const useMetrics = () =>
     staleTime: Number.POSITIVE_INFINITY,
   });
 
-/** Every rule, by id. */
+/** Fetch all rules as a Map by id. */
 export const useRules = () =>
   useQuery({
     queryKey: ["rules"],
     queryFn: () => get("/rules").then((rules) => new Map(rules.map((rule) => [rule.id, rule]))),
     staleTime: Number.POSITIVE_INFINITY,
   });
-/** Every cause that may be named, by id. */
+/** Fetch all causes as a Map by id. */
 export const useCauses = () =>
   useQuery({
     queryKey: ["causes"],
@@ -96,7 +96,7 @@ export const usePlaybook = (id: string) =>
     enabled: id !== "",
     staleTime: Number.POSITIVE_INFINITY,
   });
-/** Several playbooks in full, as far as they have come. */
+/** Fetch playbooks with all details; returns those that are loaded. */
 export const usePlaybooksOf = (ids: readonly string[]): T.Playbook[] =>
   useQueries({
     queries: ids.map((id) => ({
@@ -106,7 +106,7 @@ export const usePlaybooksOf = (ids: readonly string[]): T.Playbook[] =>
     })),
     combine: (results) => results.flatMap((result) => result.data ?? []),
   });
-/** A playbook tried on a run. */
+/** Fetch the dry run of a playbook against a run. */
 export const useDryRun = (id: string, run: string) =>
   useQuery({
     queryKey: [...keys.playbook(id), "chain", run],
@@ -114,7 +114,7 @@ export const useDryRun = (id: string, run: string) =>
     enabled: id !== "" && run !== "",
   });
 
-/** Return every page of a list, up to `max` items; for lists that a screen filters locally. */
+/** Return the items of all pages of a list, until `max` is reached. For lists that a page filters in the browser. */
 export async function fetchAll<const P extends ApiPath<"get">>(
   path: P,
   query: Query<"get", P>,
@@ -203,7 +203,7 @@ export const useProfiles = (filter: { host?: string | undefined; run?: string | 
       query.state.data?.some((p) => p.state === "queued" || p.state === "running") ? 2000 : false,
   });
 
-/** The findings of a run; polled until its rules are evaluated. */
+/** Fetch the findings of a run. If `waits`, poll every 2 s until its rules are evaluated. */
 export const useRunFindings = (id: string, waits: boolean) =>
   useQuery({
     queryKey: [...keys.run(id), "findings"],
@@ -217,7 +217,7 @@ export const useHostFindings = (id: string) =>
     queryFn: () => get(`/hosts/${id}/findings`),
   });
 
-/** Whom a process of a run calls and who calls it; without a process, the scope of its capture. */
+/** Fetch the callers and callees of a process of a run; without `pid`, those of the scope of the capture. */
 export const useRunCalls = (id: string, pid: number | undefined, range: Range | undefined) =>
   useQuery({
     queryKey: [...keys.run(id), "calls", pid, range?.from, range?.to],
@@ -227,11 +227,11 @@ export const useRunCalls = (id: string, pid: number | undefined, range: Range | 
         from_ns: range && Math.round(range.from),
         to_ns: range && Math.round(range.to),
       }),
-    // Another process of the same run replaces this one; another run starts empty.
+    // Keep the previous data while another process of the same run loads. Another run starts empty.
     placeholderData: (before, query) => (query?.queryKey[1] === id ? before : undefined),
   });
 
-/** Host context: machine, kernel, limits, neighbors, changes and peers. */
+/** Fetch the host context: machine, kernel, limits, neighbors, changes and peers. */
 export const useHostContext = (id: string, run?: string) =>
   useQuery({
     queryKey: [...keys.host(id), "context", run],
@@ -254,12 +254,10 @@ export const useDiagnosis = (id: string) =>
     refetchInterval: (query) => (query.state.data?.state === "running" ? 1000 : false),
   });
 
-/**
- * Captures change the fleet while it is visible: data is at most a quarter of a minute old. Unchanged, it is not sent.
- */
+/** Poll interval of the fleet page, because captures change its data. Unchanged data is not transferred again. */
 const FLEET_MS = 15_000;
 
-/** The USE grid of hosts with the label `has` (`name:value`; empty: of all). */
+/** Fetch the USE grid of the hosts with the label `has` (`name:value`; empty: all hosts). */
 export const useFleetUse = (has: string, enabled = true) =>
   useQuery({
     queryKey: [...keys.fleet, "use", has],
@@ -269,7 +267,7 @@ export const useFleetUse = (has: string, enabled = true) =>
     enabled,
   });
 
-/** What fired where. */
+/** Fetch the findings of the hosts with the label `has`. */
 export const useFleetFindings = (has: string, enabled = true) =>
   useQuery({
     queryKey: [...keys.fleet, "findings", has],
@@ -286,7 +284,7 @@ export interface PeersQuery {
   within: number;
 }
 
-/** Groups of hosts with the same label, and who is unlike the others. */
+/** Fetch groups of hosts with the same label, and the outliers of each group. */
 export const useFleetPeers = ({ has, label, measure, within }: PeersQuery, enabled = true) =>
   useQuery({
     queryKey: [...keys.fleet, "peers", has, label, measure, within],
@@ -301,7 +299,7 @@ export const useFleetPeers = ({ has, label, measure, within }: PeersQuery, enabl
     enabled,
   });
 
-/** A mutation that refreshes the nouns it touches. */
+/** Return a mutation that invalidates the queries under the keys `touches` on success, then calls `after`. */
 export function useAction<In, Out>(
   run: (input: In) => Promise<Out>,
   touches: readonly (readonly unknown[])[],

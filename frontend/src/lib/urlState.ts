@@ -3,10 +3,10 @@ import { useCallback, useMemo } from "react";
 import type { Search } from "../core/search";
 import { formatRange, parseRange, type Range } from "../core/time/range";
 
-/** How one value of the view is written in the address. */
+/** Parser and formatter of a query parameter of the URL. */
 export interface Field<T> {
   parse(text: string | undefined): T;
-  /** undefined leaves it out of the address. */
+  /** Return the text of the parameter, or undefined to omit it from the URL. */
   format(value: T): string | undefined;
 }
 
@@ -42,7 +42,7 @@ export function choiceField<T extends string>(choices: readonly T[], fallback: T
 
 type Values<F> = { [K in keyof F]: F[K] extends Field<infer T> ? T : never };
 
-/** The values of fields in an address. */
+/** Return the parsed value of each field in the query parameters of a URL. */
 export function parseFields<F extends Record<string, Field<unknown>>>(fields: F, search: Search): Values<F> {
   const out: Record<string, unknown> = {};
   for (const [key, field] of Object.entries(fields)) out[key] = field.parse(search[key]);
@@ -50,8 +50,8 @@ export function parseFields<F extends Record<string, Field<unknown>>>(fields: F,
 }
 
 /**
- * The part of the address that a screen understands, as values, and a setter that leaves the rest alone.
- * `fields` must be a constant. `push` makes a step that Back returns from.
+ * Return the query parameters in `fields` as values, and a setter that keeps all other parameters.
+ * `fields` must be a constant. `push` adds a history entry instead of replacing the current entry.
  */
 export function useUrlState<F extends Record<string, Field<unknown>>>(
   fields: F,
@@ -61,7 +61,7 @@ export function useUrlState<F extends Record<string, Field<unknown>>>(
   const relevant = Object.keys(fields)
     .map((key) => search[key] ?? "\u0000")
     .join("\u0001");
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `relevant` represents the search values that count
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `relevant` contains the search values of `fields`
   const values = useMemo(() => parseFields(fields, search), [relevant, fields]);
   const set = useCallback(
     (patch: Partial<Values<F>>, how: { push?: boolean } = {}) => {
@@ -84,6 +84,6 @@ export function useUrlState<F extends Record<string, Field<unknown>>>(
   return [values, set];
 }
 
-/** The range (`t`), the brush (`b`) and the baseline brush (`c`) that every screen with time shares. */
+/** Visible range (`t`), brush (`b`) and baseline brush (`c`), shared by all pages with a time axis. */
 export const TIME_FIELDS = { t: rangeField, b: rangeField, c: rangeField };
 export const useTimeState = () => useUrlState(TIME_FIELDS);

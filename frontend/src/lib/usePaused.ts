@@ -4,8 +4,8 @@ const RETRY_MS = 30_000;
 const supported = () => typeof EventSource !== "undefined";
 
 /**
- * Whether live updates are paused: the server refused the stream, or the browser has none. After half a minute to a
- * minute the stream is tried again.
+ * Return whether live updates are paused, and a function that pauses them. They are paused if the server rejected the
+ * stream or the browser lacks EventSource. A rejected stream is retried after 30 to 60 s.
  */
 export function usePaused(): [boolean, () => void] {
   const [paused, setPaused] = useState(!supported());

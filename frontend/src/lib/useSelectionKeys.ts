@@ -5,15 +5,15 @@ import { timeAction } from "../core/time/timekeys";
 const TYPING = new Set(["INPUT", "TEXTAREA", "SELECT"]);
 
 interface Hands {
-  /** The time that all drawings cover; undefined while it is not known. */
+  /** Time range of all charts of the page; undefined until it is loaded. */
   whole: Range | undefined;
   brush: Range | undefined;
   onBrush(range: Range | undefined): void;
-  /** Gives back the latest narrowing: search, zoom, then time. */
+  /** Clear the innermost filter of the page, such as search, zoom or time range. */
   onEscape(): void;
 }
 
-/** W/S and A/D change the selected time, 0 selects all of it, Esc gives back. */
+/** Handle keys of the time selection: W/S zoom, A/D pan, 0 selects the whole range, Esc calls `onEscape`. */
 export function useSelectionKeys(hands: Hands): void {
   const now = useRef(hands);
   now.current = hands;

@@ -1,7 +1,7 @@
 import { useHotkeys } from "@mantine/hooks";
 import { useRef } from "react";
 
-/** `/` puts the cursor into the search field of this screen. */
+/** Return a ref for the search field of the page; the `/` key focuses it. */
 export function useSlashFocus() {
   const field = useRef<HTMLInputElement>(null);
   useHotkeys([["/", () => field.current?.focus()]]);

@@ -2,7 +2,7 @@ import { useSyncExternalStore } from "react";
 
 const GRID_PX = 50;
 
-/** The width of the window in px, rounded up so that dragging its edge asks the server for few trees. */
+/** Return the width of the window in px, rounded up to GRID_PX so that resizing it sends few requests. */
 export const windowWidth = (): number => Math.ceil(window.innerWidth / GRID_PX) * GRID_PX;
 
 const subscribe = (onResize: () => void) => {
@@ -11,7 +11,7 @@ const subscribe = (onResize: () => void) => {
 };
 
 /**
- * The width that drawings of profiles are requested for. It is known before anything is laid out, and no drawing is
- * wider: the server leaves out what would be narrower than half a pixel of it.
+ * Return the width in px for requests of profiles. It is known before layout and is the maximum width of a flame
+ * graph: the server omits frames narrower than half a pixel at this width.
  */
 export const useWindowWidth = (): number => useSyncExternalStore(subscribe, windowWidth);

@@ -13,7 +13,7 @@ import { createAppRouter } from "../app/router";
 import { theme } from "../app/theme";
 import { useMe } from "../lib/queries";
 
-/** Renders the whole application at an address; answers with its router. */
+/** Render the application at a path and return its router. */
 export function openScreen(path: string) {
   const queries = createQueries();
   const router = createAppRouter(queries, createMemoryHistory({ initialEntries: [path] }));
@@ -21,7 +21,7 @@ export function openScreen(path: string) {
   return router;
 }
 
-/** Renders one part of a page, for who is signed in: a whole page takes seconds to draw. */
+/** Render a part of a page for a signed-in user, because rendering a full page takes seconds. */
 export function openPart(part: ReactNode): void {
   const routeTree = createRootRoute({ component: () => (useMe().data ? part : null) });
   renderAt(createRouter({ routeTree, history: createMemoryHistory() }), createQueries());

@@ -4,7 +4,7 @@ import { Check, Copy } from "lucide-react";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./CopyButton.module.css";
 
-/** Copies a text to the clipboard and confirms it. */
+/** Render a button that copies a text to the clipboard. */
 export function CopyButton({ text, label }: { text: string; label?: string }) {
   const { t } = useTranslation();
   const clipboard = useClipboard({ timeout: 1500 });
@@ -18,7 +18,7 @@ export function CopyButton({ text, label }: { text: string; label?: string }) {
   );
 }
 
-/** A command or a key on one line or several, exactly as it is to be typed, with its copy button. */
+/** Render a command or key verbatim, on one or several lines, with a copy button. */
 export function CommandLine({ text, prompt = false }: { text: string; prompt?: boolean }) {
   return (
     <div className={classes.command}>

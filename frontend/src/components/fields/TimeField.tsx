@@ -10,13 +10,13 @@ interface Props extends Omit<TextInputProps, "value" | "onChange" | "type"> {
   onChange: (iso: string) => void;
 }
 
-/** An instant as text with 24 hours, in the zone in which all times are displayed; a time alone is of today. */
+/** Render a field for a date and 24-hour time in the display time zone. A time without a date is today. */
 export function TimeField({ value, onChange, label, error, ...props }: Props) {
   const { t } = useTranslation();
   const { zone, zoneName } = useTimeFormat();
   const [typed, setTyped] = useState<{ text: string; iso: string }>();
   const ns = isoToNs(value);
-  // What was typed stays until it is left, as long as it means the value.
+  // Keep the typed text until blur, as long as it equals the value.
   const text = typed?.iso === value ? typed.text : ns === undefined ? "" : fieldTime(ns, zone);
   const isWrong = text.trim() !== "" && readFieldTime(text, zone) === "";
   return (

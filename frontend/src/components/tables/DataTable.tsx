@@ -6,16 +6,16 @@ interface DataTableProps {
   /** Name of the table for screen readers. */
   label: string;
   children: ReactNode;
-  /** Scrolls inside itself above this height. */
+  /** Maximum height in px or as a CSS length; higher tables scroll. */
   maxHeight?: number | string;
-  /** On a narrow screen each row becomes a block of names and values, so that nothing is out of sight. */
+  /** On a narrow screen, render each row as a block of column names and values instead of scrolling horizontally. */
   stack?: boolean;
 }
 
-/** A dense table with a head that stays. Wide tables scroll sideways inside themselves, or stack their cells. */
+/** Render a dense table with a sticky head. Wide tables scroll horizontally, or stack their cells. */
 export function DataTable({ label, children, maxHeight, stack = false }: DataTableProps) {
   const table = useRef<HTMLTableElement>(null);
-  // Where cells are stacked, each needs the name of its column; the head is the one place that knows it.
+  // Stacked cells need the name of their column. Copy it from the table head.
   useLayoutEffect(() => {
     if (!stack || !table.current) return;
     const heads = [...table.current.querySelectorAll("thead tr:first-child > th")];
@@ -34,7 +34,7 @@ export function DataTable({ label, children, maxHeight, stack = false }: DataTab
           ? ({ "--most": typeof maxHeight === "number" ? `${maxHeight}px` : maxHeight } as CSSProperties)
           : undefined
       }
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be reachable by keyboard
       tabIndex={0}
       aria-label={label}
     >
@@ -45,5 +45,5 @@ export function DataTable({ label, children, maxHeight, stack = false }: DataTab
   );
 }
 
-/** Class of a table row that leads somewhere. */
+/** Return the CSS class of a table row with a link. */
 export const rowLink = (selected = false): string => cx(classes.link, selected && classes.selected);

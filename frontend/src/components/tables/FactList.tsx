@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import classes from "./FactList.module.css";
 
-/** Names and values in a row; values are shown exactly. */
+/** Render names and values in a row. Values are not rounded or shortened. */
 export function FactList({ items }: { items: readonly (readonly [ReactNode, ReactNode])[] }) {
   return (
     <dl className={classes.facts}>

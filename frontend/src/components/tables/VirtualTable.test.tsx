@@ -7,7 +7,7 @@ import { VirtualTable } from "./VirtualTable";
 const HOSTS = Array.from({ length: 1000 }, (_, index) => ({ id: `host-${index}` }));
 const ROWS = HOSTS.map((host): Row<{ id: string }> => ({ kind: "host", id: host.id, host }));
 const ROW_HEIGHT = 30;
-/** The height of every element in test-setup.ts. */
+/** Height of all elements according to test-setup.ts. */
 const VIEW_HEIGHT = 600;
 
 function Table() {
@@ -33,7 +33,7 @@ function Table() {
 }
 
 describe("VirtualTable", () => {
-  it("draws only the rows in view and a few around them, and names the number of all", () => {
+  it("renders only the visible rows and a few around them, and sets aria-rowcount to all rows", () => {
     render(<Table />);
     const rendered = screen.getAllByRole("rowheader").map((cell) => cell.textContent);
     expect(rendered.slice(0, VIEW_HEIGHT / ROW_HEIGHT)).toEqual(
@@ -43,7 +43,7 @@ describe("VirtualTable", () => {
     expect(screen.getByRole("grid")).toHaveAttribute("aria-rowcount", "1001");
   });
 
-  it("scrolls to the row that the keys reach", () => {
+  it("scrolls to the row selected with the arrow keys", () => {
     render(<Table />);
     const grid = screen.getByRole("grid");
     Object.defineProperty(grid, "scrollHeight", { value: HOSTS.length * ROW_HEIGHT });

@@ -1,5 +1,5 @@
 // biome-ignore-all lint/a11y/useSemanticElements: a table lays out all of its rows; this grid positions each row
-// biome-ignore-all lint/a11y/useFocusableInteractive: the grid is the one tab stop, and names its active cell
+// biome-ignore-all lint/a11y/useFocusableInteractive: the grid is the only tab stop, with aria-activedescendant
 import { useVirtualizer } from "@tanstack/react-virtual";
 import {
   type CSSProperties,
@@ -18,14 +18,14 @@ import classes from "./VirtualTable.module.css";
 export interface VirtualTableColumn {
   readonly id: string;
   readonly width: number;
-  /** What the column is called, for those who do not see its head. */
+  /** Accessible name of the column. */
   readonly name: string;
   readonly head: ReactNode;
-  /** Draws a rule before the column. */
+  /** Render a line before the column. */
   readonly first?: boolean;
 }
 
-/** What a cell shows: a look for its colors, a content, and the same in words. */
+/** Cell: `look` selects its colors, `content` is visible, `words` is its text for tooltip and screen readers. */
 export interface VirtualTableCell {
   readonly look: string;
   readonly stale?: boolean;
@@ -42,22 +42,22 @@ interface Props<H extends { id: string }> {
   nameHead: ReactNode;
   group: (row: Extract<Row<H>, { kind: "group" }>) => ReactNode;
   name: (host: H) => ReactNode;
-  /** Rows are rendered again when this changes: keep the same function while its results are the same. */
+  /** Return a cell. Rows render again when this function changes, so memoize it. */
   cell: (host: H, column: string) => VirtualTableCell;
   chosen: ReadonlySet<string>;
-  /** Colors of cells by `data-look`. */
+  /** CSS class of cells, which sets their colors by `data-look`. */
   cellClass?: string | undefined;
   at: CellPosition;
   onAt: (at: CellPosition) => void;
-  /** Enter, or a press on a cell. Column undefined: the name. */
+  /** Handle Enter, or a click on a cell. `column` is undefined for the name of the row. */
   onOpen: (host: H, column: string | undefined) => void;
-  /** Space. */
+  /** Handle Space on a row. */
   onChoose: (host: H) => void;
 }
 
 /**
- * A grid of hundreds of rows of which only those in view are drawn. One tab stop; arrow keys move in it, Enter opens,
- * Space chooses a row. Heads and names stay while the rest scrolls inside.
+ * Render a grid of hundreds of rows, of which only the visible rows are in the DOM. The grid is a single tab stop:
+ * arrow keys move in it, Enter opens, Space selects a row. Column headers and row names are sticky.
  */
 export function VirtualTable<H extends { id: string }>(props: Props<H>) {
   const { rows, columns, rowHeight, at, onAt } = props;
@@ -202,7 +202,7 @@ function HostRowPlain<H extends { id: string }>(props: RowProps<H>) {
       {columns.map((column, i) => {
         const { look, stale, content, words } = props.cell(host, column.id);
         return (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the grid itself has the keys
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the grid handles keys
           <div
             key={column.id}
             id={`${id}-${index}-${i + 1}`}
@@ -234,7 +234,7 @@ function HostRowPlain<H extends { id: string }>(props: RowProps<H>) {
 
 const HostRow = memo(HostRowPlain) as typeof HostRowPlain;
 
-/** Scroll sideways no more than needed; the names cover what is under them. */
+/** Scroll horizontally until a column is visible and not covered by the row names. */
 function scrollColumnIntoView<H extends { id: string }>(
   box: HTMLElement,
   column: number,

@@ -2,7 +2,7 @@ import type { Bilingual } from "../../client/models";
 import { useLocalized } from "../../lib/text/i18n";
 import classes from "./PlaybookText.module.css";
 
-/** A text of a playbook in the reader's language; text between backticks is code. */
+/** Render a text of a playbook in the user's language. Text between backticks is code. */
 export function PlaybookText({ text }: { text: Bilingual | null | undefined }) {
   const parts = useLocalized()(text).split("`");
   return parts.map((part, i) =>

@@ -10,7 +10,7 @@ const STEPS: readonly (readonly [number, Intl.RelativeTimeFormatUnit])[] = [
   [Number.POSITIVE_INFINITY, "year"],
 ];
 
-/** `-200 s` in words: the largest unit that fits. */
+/** Return `ms` relative to `now` as text, in the largest unit that fits (-200 s: minutes). */
 export function relativeTime(ms: number, now: number, locale: string): string {
   let value = (ms - now) / 1000;
   const format = new Intl.RelativeTimeFormat(locale, { style: "short", numeric: "auto" });
@@ -21,7 +21,7 @@ export function relativeTime(ms: number, now: number, locale: string): string {
   return "";
 }
 
-/** How long ago something was; the exact instant on hover. */
+/** Render a time relative to now, with the exact time on hover. */
 export function RelativeTime({ at }: { at: string | null | undefined }) {
   const locale = useLocale();
   const time = useTimeFormat();

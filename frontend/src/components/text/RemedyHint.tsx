@@ -2,7 +2,7 @@ import type { RemedyText } from "../../client/models";
 import { useMessage } from "../../lib/text/i18n";
 import { CommandLine } from "../fields/CopyButton";
 
-/** How to correct a problem: a message, and its command with a copy button. */
+/** Render how to correct a problem: a message, and its command with a copy button. */
 export function RemedyHint({ remedy }: { remedy: RemedyText | undefined }) {
   const sentence = useMessage();
   if (!remedy) return null;

@@ -16,8 +16,8 @@ const call = (key: string, waiting: number | null, connections: number | null = 
   connections,
 });
 
-describe("the trail in the address", () => {
-  it("comes back as it went", () => {
+describe("trail in the URL", () => {
+  it("survives formatting and parsing", () => {
     const hops = [
       { run: "0190-a", pid: 12 },
       { run: "0190-b", pid: undefined },
@@ -26,15 +26,15 @@ describe("the trail in the address", () => {
     expect(parseTrail(formatTrail(hops))).toEqual(hops);
   });
 
-  it("leaves out what is no hop, and does not grow without end", () => {
+  it("ignores malformed hops, and is limited to 12 hops", () => {
     expect(parseTrail(undefined)).toEqual([]);
     expect(parseTrail("a.b.c,../x,,ok.7")).toEqual([{ run: "ok", pid: 7 }]);
     expect(parseTrail(Array.from({ length: 40 }, (_, i) => `r${i}`).join(","))).toHaveLength(12);
   });
 });
 
-describe("an address of the server", () => {
-  it("is taken apart", () => {
+describe("segmentsOf", () => {
+  it("splits a URL into path and query parameters", () => {
     expect(segmentsOf("/runs/1/calls?pid=4&t=1~2")).toEqual({
       path: "/runs/1/calls",
       search: { pid: "4", t: "1~2" },
@@ -43,8 +43,8 @@ describe("an address of the server", () => {
   });
 });
 
-describe("the strands between boxes", () => {
-  it("are as wide as the share of the time", () => {
+describe("buildStrands", () => {
+  it("sets the width to the share of the response time", () => {
     const height = heightOf(2);
     const [first, second] = buildStrands(
       [call("a", 4), call("b", 1)],
@@ -61,7 +61,7 @@ describe("the strands between boxes", () => {
     expect(Math.abs((first?.from ?? 0) - height / 2)).toBeLessThan(10);
   });
 
-  it("fall back to what waits and to connections, and are never gone", () => {
+  it("falls back to connections, with a minimum width", () => {
     const strands = buildStrands([call("a", null, 9), call("b", null, null)], [], "in", heightOf(2));
     expect(strands.map((strand) => strand.share)).toEqual([undefined, undefined]);
     expect(strands[1]?.width).toBeGreaterThan(0);
@@ -70,7 +70,7 @@ describe("the strands between boxes", () => {
   });
 });
 
-it("processes are named once, those that wait first", () => {
+it("lists each process once, those with waiting connections first", () => {
   expect(
     processesOf([
       { comm: "idle", pids: [1], waiting: null },

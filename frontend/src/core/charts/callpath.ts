@@ -1,6 +1,6 @@
-/** The path of opened processes, and the geometry of the call graph. */
+/** Path of opened processes, and geometry of the call graph. */
 
-/** A process on the path; without a pid the whole scope of its run. */
+/** Process on the path; without a pid the scope of the capture. */
 export interface Hop {
   readonly run: string;
   readonly pid: number | undefined;
@@ -8,7 +8,7 @@ export interface Hop {
 
 const MAX_HOPS = 12;
 
-/** `run.pid,run` in the URL: the processes opened before, first one first. */
+/** Return the last MAX_HOPS processes of the path as text for the URL, oldest first: `run.pid,run`. */
 export const formatTrail = (hops: readonly Hop[]): string =>
   hops
     .slice(-MAX_HOPS)
@@ -24,7 +24,7 @@ export const parseTrail = (text: string | undefined): Hop[] =>
     })
     .slice(-MAX_HOPS);
 
-/** Splits a URL of this application into path and search for the router. */
+/** Split a URL of this application into path and query parameters for the router. */
 export function segmentsOf(url: string): { path: string; search: Record<string, string> } {
   const at = url.indexOf("?");
   const search = new URLSearchParams(at < 0 ? "" : url.slice(at + 1));
@@ -42,7 +42,7 @@ interface SegmentLike {
   readonly share: number;
 }
 
-/** Height of a box and of the gap between two boxes, in pixels, so that curves need no measurement. */
+/** Height of a box and of the gap between two boxes in px. Fixed, so that curves need no DOM measurement. */
 export const BOX = 92;
 export const GAP = 10;
 export const MAX_BOXES = 8;
@@ -51,10 +51,10 @@ const THICK = 10;
 
 export interface Strand {
   readonly key: string;
-  /** 0…1 of the response time; undefined if not known. */
+  /** Share of the response time (0..1); undefined if unknown. */
   readonly share: number | undefined;
   readonly width: number;
-  /** Start and end on the two sides of the gap, in pixels from the top. */
+  /** y at the left and the right end, in px from the top. */
   readonly from: number;
   readonly to: number;
 }
@@ -64,9 +64,9 @@ const middle = (at: number, boxes: number, height: number): number =>
   (height - heightOf(boxes)) / 2 + at * (BOX + GAP) + BOX / 2;
 
 /**
- * The curves between a column of calls and the process. Their width is the share of the response time if it was
- * measured (a call without observed waits is thin), else the number of waiting or open connections relative to the
- * largest one.
+ * Return the curves between a column of calls and the process. If the response time was measured, the width is the
+ * share of a call in it (thin without observed waits). Otherwise it is the number of waiting or open connections
+ * relative to the largest number.
  */
 export function buildStrands(
   calls: readonly CallLike[],
@@ -94,7 +94,7 @@ export function buildStrands(
   });
 }
 
-/** A curve over a gap of 100 wide, flat at both ends. */
+/** Return an SVG path of a curve, 100 wide and horizontal at both ends. */
 export const curve = ({ from, to }: Pick<Strand, "from" | "to">): string =>
   `M0 ${from} C50 ${from} 50 ${to} 100 ${to}`;
 
@@ -109,7 +109,7 @@ export interface Process {
   readonly comm: string;
 }
 
-/** The processes of the calls, busiest first. */
+/** Return the distinct processes of the calls, those with most waiting connections first. */
 export function processesOf(calls: readonly ProcessLike[]): Process[] {
   const processes = new Map<number, Process>();
   for (const process of [...calls].sort((a, b) => (b.waiting ?? 0) - (a.waiting ?? 0)))

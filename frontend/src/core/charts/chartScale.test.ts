@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { countHeight, logScale, roundTicks, shortenText, ticksWithin, wideLength } from "./chartScale";
 
-describe("names that fit", () => {
-  it("are cut with an ellipsis, Chinese letters counting twice", () => {
+describe("shortenText", () => {
+  it("shortens with an ellipsis and counts Chinese characters twice", () => {
     expect(shortenText("0.0.0.0:8081 python", 9)).toBe("0.0.0.0:…");
     expect(shortenText("short", 9)).toBe("short");
     expect(shortenText("监听套接字的队列", 9)).toBe("监听套接…");
@@ -12,13 +12,13 @@ describe("names that fit", () => {
   });
 });
 
-describe("round ticks", () => {
-  it("go from zero to at least the greatest", () => {
+describe("roundTicks", () => {
+  it("returns ticks from zero to at least the maximum", () => {
     expect(roundTicks(1708, 4)).toEqual([0, 500, 1000, 1500, 2000]);
     expect(roundTicks(0, 4)).toEqual([0]);
     expect(roundTicks(Number.NaN, 4)).toEqual([0]);
   });
-  it("are few for any number", () => {
+  it("returns at most 6 ticks for any maximum", () => {
     fc.assert(
       fc.property(fc.double({ min: 1e-6, max: 1e12, noNaN: true }), (most) => {
         const ticks = roundTicks(most, 4);
@@ -29,8 +29,8 @@ describe("round ticks", () => {
   });
 });
 
-describe("ticks of a part", () => {
-  it("are round, and as exact as their distance", () => {
+describe("ticksWithin", () => {
+  it("returns round ticks with as many digits as the step needs", () => {
     expect(ticksWithin(0, 2000, 4).map((item) => item.text)).toEqual([
       "0 ms",
       "500 ms",
@@ -50,14 +50,14 @@ describe("ticks of a part", () => {
   });
 });
 
-describe("the logarithmic scale", () => {
+describe("logarithmic scales", () => {
   it("has a tick at each power of ten", () => {
     const { at, ticks } = logScale(0.1, 1000);
     expect(ticks.map((tick) => Math.round(tick * 10) / 10)).toEqual([0.1, 1, 10, 100, 1000]);
     expect(at(10)).toBeCloseTo(0.5);
     expect([at(0), at(1e9)]).toEqual([0, 1]);
   });
-  it("shows one among thousands", () => {
+  it("has a visible height for 1 of thousands", () => {
     expect(countHeight(1, 10_000)).toBeGreaterThan(0.05);
     expect([countHeight(0, 5), countHeight(5, 5)]).toEqual([0, 1]);
   });

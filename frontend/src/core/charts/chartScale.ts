@@ -1,6 +1,6 @@
-/** The arithmetic of drawings: scales, ticks, and names that fit. */
+/** Scales, ticks and text lengths of charts. */
 
-/** So much of a text as fits into `most` letters, with an ellipsis where something is cut off. */
+/** Return the text shortened to the width of `most` Latin letters, with an ellipsis if something is cut off. */
 export function shortenText(text: string, most: number): string {
   if (wideLength(text) <= most) return text;
   let room = Math.max(0, most - 1);
@@ -13,13 +13,13 @@ export function shortenText(text: string, most: number): string {
   return `${out}…`;
 }
 
-/** How many letters of the Latin width a text takes; those of Chinese take two. */
+/** Return the width of a text in Latin letters. A wide letter, such as a Chinese character, counts as two. */
 export const wideLength = (text: string): number => [...text].reduce((sum, letter) => sum + width(letter), 0);
 
 const width = (letter: string): number =>
   /[\u1100-\u115f\u2e80-\uffdc\u{20000}-\u{3fffd}]/u.test(letter) ? 2 : 1;
 
-/** Round numbers from 0 to at least `most`, in steps of 1, 2 or 5 times a power of ten: about `count` of them. */
+/** Return about `count` ticks from 0 to at least `most`, in steps of 1, 2 or 5 times a power of ten. */
 export function roundTicks(most: number, count: number): number[] {
   if (!(most > 0) || !Number.isFinite(most)) return [0];
   const rough = most / Math.max(1, count);
@@ -30,7 +30,7 @@ export function roundTicks(most: number, count: number): number[] {
   return out;
 }
 
-/** Round ticks of milliseconds between two of them, about `count`, as exact as their distance needs. */
+/** Return about `count` round ticks between two times in ms. Texts have as many digits as the step needs. */
 export function ticksWithin(from: number, to: number, count: number): { at: number; text: string }[] {
   const step = roundTicks(to - from, count)[1] ?? 0;
   if (!(step > 0)) return [{ at: from, text: "0 ms" }];
@@ -45,13 +45,13 @@ export function ticksWithin(from: number, to: number, count: number): { at: numb
 }
 
 export interface LogScale {
-  /** From 0 at the left edge to 1 at the right. */
+  /** Return the position of a value, from 0 at the left edge to 1 at the right edge. */
   at: (value: number) => number;
   /** Powers of ten within the scale. */
   ticks: number[];
 }
 
-/** A logarithmic scale over positive numbers; what is outside is at the edge. */
+/** Return a logarithmic scale over positive numbers. Values outside of it are at its edges. */
 export function logScale(low: number, high: number): LogScale {
   const from = Math.log10(Math.max(low, Number.MIN_VALUE));
   const to = Math.max(Math.log10(Math.max(high, Number.MIN_VALUE)), from + 1e-9);
@@ -63,6 +63,6 @@ export function logScale(low: number, high: number): LogScale {
   return { at, ticks };
 }
 
-/** The height of a count among counts up to `most`: logarithmic, so that one of thousands is still seen. */
+/** Return the relative height (0..1) of a count. It is logarithmic, so that 1 of thousands is still visible. */
 export const countHeight = (value: number, most: number): number =>
   value > 0 && most > 0 ? Math.log1p(value) / Math.log1p(most) : 0;

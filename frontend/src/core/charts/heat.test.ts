@@ -12,7 +12,7 @@ const heat: Heat = {
   ],
 };
 
-it("covers the time of its columns", () => {
+it("returns the time range of all columns", () => {
   expect(heatRange(heat)).toEqual({ from: 1e9, to: 1.3e9 });
   expect(peak(heat)).toBe(9);
   expect(peak({ ...heat, counts: [[0], [0]] })).toBe(1);
@@ -24,7 +24,7 @@ it("distinguishes one sample from none", () => {
   expect(strength(9, 9)).toBe(1);
 });
 
-it("brushes a range of some length inside the drawing, in both drag directions", () => {
+it("returns a nonempty brush inside of the heat map, for both drag directions", () => {
   fc.assert(
     fc.property(
       fc.double({ min: -1, max: 2, noNaN: true }),

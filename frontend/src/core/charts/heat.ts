@@ -1,6 +1,6 @@
 import type { Range } from "../time/range";
 
-/** Samples by time: a column per `colNs`, a row per `rowNs` within the column, the first row at the bottom. */
+/** Heat map: a column for each `colNs` of time and `rows` rows, the first row at the bottom. */
 export interface Heat {
   t0Ns: number;
   colNs: number;
@@ -11,24 +11,24 @@ export interface Heat {
 
 export const columns = (heat: Heat): number => heat.counts[0]?.length ?? 0;
 
-/** The whole time that the columns cover. */
+/** Return the time range of all columns. */
 export const heatRange = (heat: Heat): Range => ({
   from: heat.t0Ns,
   to: heat.t0Ns + columns(heat) * heat.colNs,
 });
 
-/** The busiest cell, the full strength of the color; at least 1. */
+/** Return the largest count, at least 1. It has the strongest color. */
 export function peak(heat: Heat): number {
   let max = 1;
   for (const row of heat.counts) for (const value of row) if (value > max) max = value;
   return max;
 }
 
-/** Lightness weight of a cell in 0..1: the square root distinguishes a quiet second from an empty one. */
+/** Return the color strength of a cell (0..1). The square root distinguishes small counts from zero. */
 export const strength = (count: number, max: number): number =>
   count <= 0 ? 0 : 0.12 + 0.88 * Math.sqrt(Math.min(1, count / max));
 
-/** The range between two points of the drawing, both given as shares of its width, snapped to cells. */
+/** Return the time range between two x positions (0..1 of the width), snapped outward to quarters of a column. */
 export function brushedColumns(heat: Heat, from: number, to: number): Range {
   const n = columns(heat);
   const cellNs = heat.colNs / 4;

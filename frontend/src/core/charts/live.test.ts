@@ -11,14 +11,14 @@ const run = (over: Partial<LiveRun> = {}): LiveRun => ({
   ...over,
 });
 
-describe("bars of a capture that runs", () => {
-  it("are none while the run is queued", () => {
+describe("progress bars of a capture", () => {
+  it("are empty while the run is queued", () => {
     const queued = run({ started_at: null });
     expect(offsetOf(queued, CREATED)).toBeUndefined();
     expect(barsOf(queued, CREATED, 5, new Map())).toEqual([]);
   });
 
-  it("grow by the stopwatch since the last news, never by the browser's clock", () => {
+  it("grow by the time since the last update, independent of the browser's clock", () => {
     const live = run({
       collectors: [
         { id: "vmstat", state: "running", seconds: null, progress: { elapsed_ms: 4000, planned_ms: 30000 } },
@@ -29,7 +29,7 @@ describe("bars of a capture that runs", () => {
     expect(bar).toMatchObject({ from: 2, to: 7.5, planned: 32 });
   });
 
-  it("do not fall back to the beginning when the last collector is done", () => {
+  it("keep the elapsed time when the last collector is done", () => {
     const read = run({ collectors: [{ id: "vmstat", state: "done", seconds: 30, progress: null }] });
     expect(elapsedOf(read, 0.5)).toBe(30.5);
   });
@@ -43,7 +43,7 @@ describe("bars of a capture that runs", () => {
     expect(barsOf(live, CREATED, 60, new Map())[0]?.to).toBe(7);
   });
 
-  it("keep the place where they were seen to begin", () => {
+  it("keep the cached start after the collector is done", () => {
     const seen = new Map<string, number>();
     const running = run({
       collectors: [
@@ -56,7 +56,7 @@ describe("bars of a capture that runs", () => {
     expect(barsOf(done, CREATED, 0, seen)[0]).toMatchObject({ from: 13, to: 18 });
   });
 
-  it("grow from where the collector really began", () => {
+  it("prefer the reported start of a running collector to the cached start", () => {
     const late = run({
       collectors: [
         { id: "vmstat", state: "done", seconds: null, progress: null, started_ns: (CREATED + 2_500) * 1e6 },
@@ -77,7 +77,7 @@ describe("bars of a capture that runs", () => {
     });
   });
 
-  it("use the start time of the server", () => {
+  it("use the reported start of a finished collector", () => {
     const done = run({
       collectors: [
         { id: "sched", state: "done", seconds: 5, progress: null, started_ns: (CREATED + 20_000) * 1e6 },
@@ -86,7 +86,7 @@ describe("bars of a capture that runs", () => {
     expect(barsOf(done, CREATED, 0, new Map())[0]).toMatchObject({ from: 20, to: 25 });
   });
 
-  it("do not exist for what never ran", () => {
+  it("exclude skipped collectors", () => {
     const skipped = run({ collectors: [{ id: "iostat", state: "skipped", seconds: null, progress: null }] });
     expect(barsOf(skipped, CREATED, 0, new Map())).toEqual([]);
   });

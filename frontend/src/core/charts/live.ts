@@ -1,4 +1,4 @@
-/** Bars of a capture that runs: where each collector is on the axis of seconds since the capture began. */
+/** Progress bars of the collectors of a capture, on an axis of seconds since the capture was created. */
 export interface LiveCollector {
   readonly id: string;
   readonly state: string;
@@ -18,21 +18,21 @@ export interface LiveRun {
 export interface ProgressBar {
   readonly id: string;
   readonly state: string;
-  /** Seconds since the capture began. */
+  /** Seconds since the capture was created. */
   readonly from: number;
   readonly to: number;
-  /** Where it will end if all goes well; only while it runs. */
+  /** Planned end in seconds; only while the collector runs. */
   readonly planned: number | undefined;
 }
 
-/** Seconds from the beginning of the capture to the start of the run; undefined while it is queued. */
+/** Return the seconds from the creation of the capture (`created`, in ms) to the run start; undefined while queued. */
 export function offsetOf(run: LiveRun, created: number): number | undefined {
   return run.started_at ? Math.max(0, (Date.parse(run.started_at) - created) / 1000) : undefined;
 }
 
 /**
- * How long a run has been going, by the server's own figures, plus the time since they were received: the
- * browser's clock may be wrong, its stopwatch is not.
+ * Return the elapsed seconds of a run: the last value reported by the server plus the time since its receipt. It does
+ * not use the wall clock of the browser, which can be wrong.
  */
 export function elapsedOf(run: LiveRun, sinceReceipt_s: number): number {
   if (run.started_at && run.ended_at)
@@ -47,7 +47,10 @@ export function elapsedOf(run: LiveRun, sinceReceipt_s: number): number {
   return lastReported + sinceReceipt_s;
 }
 
-/** Bars for one run. `seen` keeps where a bar began, for collectors that do not report it once they are done. */
+/**
+ * Return the bars of a run. `seen` caches the start of each bar between calls, for finished collectors without a
+ * reported start.
+ */
 export function barsOf(
   run: LiveRun,
   created: number,

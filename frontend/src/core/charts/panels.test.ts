@@ -18,8 +18,8 @@ import {
 
 const VALUES = fc.array(fc.option(fc.double({ min: 0, max: 1e9, noNaN: true })), { maxLength: 40 });
 
-describe("tracks on top of each other", () => {
-  it("begin where the one below ends, and lift nothing where they pause", () => {
+describe("stacked layers", () => {
+  it("start at the top of the layer below, and ignore missing readings", () => {
     const [, second, third] = stackLayers([
       [1, 2],
       [3, null],
@@ -28,7 +28,7 @@ describe("tracks on top of each other", () => {
     expect(second).toEqual({ low: [1, null], high: [4, null] });
     expect(third).toEqual({ low: [4, 2], high: [5, 3] });
   });
-  it("add up", () => {
+  it("add up to the sum of the values", () => {
     fc.assert(
       fc.property(VALUES, VALUES, (a, b) => {
         const n = Math.min(a.length, b.length);
@@ -38,7 +38,7 @@ describe("tracks on top of each other", () => {
       }),
     );
   });
-  it("know their largest value", () => {
+  it("have a maximum of at least 0", () => {
     expect(maximum([[1, null, 7], [3]])).toBe(7);
     expect(maximum([[null], []])).toBe(0);
   });
@@ -47,15 +47,15 @@ describe("tracks on top of each other", () => {
 describe("paths", () => {
   const x = (i: number) => i * 10;
   const y = (value: number) => 100 - value;
-  it("never cross a pause", () => {
+  it("are interrupted at gaps", () => {
     expect(linePath([1, 2, null, 4], x, y)).toBe("M0 99L10 98M28 96h4");
     expect(linePath([null], x, y)).toBe("");
   });
-  it("close their areas", () => {
+  it("of areas are closed", () => {
     expect(areaPath({ low: [0, 0], high: [1, 2] }, x, y)).toBe("M0 99L10 98L10 100L0 100Z");
     expect(areaPath({ low: [0], high: [5] }, x, y)).toBe("M-2 95L2 95L2 100L-2 100Z");
   });
-  it("hold no number that cannot be drawn", () => {
+  it("contain no NaN, Infinity or null", () => {
     fc.assert(
       fc.property(VALUES, (values) => {
         expect(linePath(values, x, y)).not.toMatch(/NaN|Infinity|null/);
@@ -68,7 +68,7 @@ describe("paths", () => {
 });
 
 describe("pauses", () => {
-  it("lie between the readings around them", () => {
+  it("returns the indices of the readings around each gap", () => {
     expect(pauses([[null, 1, null, null, 2, null]], 6)).toEqual([
       [-1, 1],
       [1, 4],
@@ -84,21 +84,21 @@ describe("pauses", () => {
       ),
     ).toEqual([]);
   });
-  it("and stretches cover every reading", () => {
+  it("leaves all readings in stretches", () => {
     fc.assert(
       fc.property(VALUES, (values: Values) => {
-        const seen = stretches(values).flat();
-        expect(seen).toEqual([...values.keys()].filter((i) => values[i] !== null));
+        const indices = stretches(values).flat();
+        expect(indices).toEqual([...values.keys()].filter((i) => values[i] !== null));
       }),
     );
   });
 });
 
-it("joins times", () => {
+it("merges the times of several rows", () => {
   expect(union([[3, 1], [1, 2], []])).toEqual([1, 2, 3]);
 });
 
-it("sets dots apart that would hide each other, within their room", () => {
+it("separates overlapping dots within the available room", () => {
   expect(swarm([10, 10, 10, 40], 3, 20)).toEqual([0, -6, 6, 0]);
   fc.assert(
     fc.property(fc.array(fc.double({ min: 0, max: 500, noNaN: true }), { maxLength: 600 }), (xs) => {
@@ -107,19 +107,19 @@ it("sets dots apart that would hide each other, within their room", () => {
   );
 });
 
-it("compares distributions of different sizes as shares", () => {
+it("converts counts to percent and pads them with zeros", () => {
   expect(shares([1, 3], 3)).toEqual([25, 75, 0]);
   expect(shares([], 2)).toEqual([0, 0]);
 });
 
-it("places a time within its bucket", () => {
+it("interpolates the position of a value within its bucket", () => {
   const edges = [0, 1, 2, 4, 8];
   expect(edges.map((edge) => bucketAt(edge, edges))).toEqual([0, 1, 2, 3, 4]);
   expect(bucketAt(3, edges)).toBe(2.5);
   expect([bucketAt(1e9, edges), bucketAt(-1, edges), bucketAt(5, [])]).toEqual([5, 0, 0]);
 });
 
-it("gives values an axis from zero", () => {
+it("returns a value axis that includes zero and all values", () => {
   expect(extent([10, 50])).toEqual({ from: 0, to: 50 });
   expect(extent([])).toEqual({ from: 0, to: 1 });
   expect(extent([-5]).from).toBe(-5);

@@ -1,15 +1,15 @@
-/** The arithmetic of small charts over one time axis: stacks, paths with pauses, and what is nearest to a cursor. */
+/** Geometry of small charts: stacked layers, SVG paths with gaps, dots, buckets and value axes. */
 
 type Value = number | null;
 export type Values = readonly Value[];
 
-/** What one part of a stack covers at each time: from `low` to `high`, null where it has no reading. */
+/** Layer of a stacked chart: from `low` to `high` at each time, null without a reading. */
 export interface Layer {
   readonly low: Values;
   readonly high: Values;
 }
 
-/** Tracks on top of each other, the first at the bottom; what has no reading lifts nothing. */
+/** Return the tracks as stacked layers, the first at the bottom. A missing reading counts as zero for later layers. */
 export function stackLayers(tracks: readonly Values[]): Layer[] {
   const below: number[] = [];
   return tracks.map((values) => {
@@ -20,14 +20,14 @@ export function stackLayers(tracks: readonly Values[]): Layer[] {
   });
 }
 
-/** The largest value; 0 where there is none. */
+/** Return the largest value of all tracks, at least 0. */
 export const maximum = (tracks: readonly Values[]): number => {
   let out = 0;
   for (const values of tracks) for (const value of values) if (value !== null && value > out) out = value;
   return out;
 };
 
-/** The stretches without a pause, as indices. */
+/** Return the indices of values in stretches without a null. */
 export function stretches(values: Values): number[][] {
   const out: number[][] = [];
   let open: number[] | undefined;
@@ -44,7 +44,7 @@ export function stretches(values: Values): number[][] {
 
 type Place = (i: number) => number;
 
-/** A path through the readings that never crosses a pause; a lone reading is a short dash. */
+/** Return an SVG path through the readings, interrupted at gaps. A single reading is a short dash. */
 export function linePath(values: Values, x: Place, y: (value: number) => number): string {
   return stretches(values)
     .map((indices) => {
@@ -55,7 +55,7 @@ export function linePath(values: Values, x: Place, y: (value: number) => number)
     .join("");
 }
 
-/** The area between two rows of readings; a lone reading is a thin bar. */
+/** Return an SVG path of the area of a layer, interrupted at gaps. A single reading is a thin bar. */
 export function areaPath({ low, high }: Layer, x: Place, y: (value: number) => number): string {
   return stretches(high)
     .map((indices) => {
@@ -74,7 +74,7 @@ export function areaPath({ low, high }: Layer, x: Place, y: (value: number) => n
 
 const short = (px: number): string => String(Math.round(px * 10) / 10);
 
-/** The times without a reading, as pairs of indices of the readings around them; -1 is before the first. */
+/** Return the gaps of all tracks as index pairs of the readings around them: -1 before the first, `n` after the last. */
 export function pauses(tracks: readonly Values[], n: number): [number, number][] {
   const out: [number, number][] = [];
   let last = -1;
@@ -87,30 +87,30 @@ export function pauses(tracks: readonly Values[], n: number): [number, number][]
   return out;
 }
 
-/** All times of several rows, ascending, each once. */
+/** Return the distinct times of all rows, ascending. */
 export const union = (rows: readonly (readonly number[])[]): number[] =>
   [...new Set(rows.flat())].sort((a, b) => a - b);
 
-/** Where dots at `xs` stand above and below a line so that they do not hide each other, at most `room` away. */
+/** Return y offsets of dots at `xs` so that they do not overlap, from `-room` to `room` px (a beeswarm plot). */
 export function swarm(xs: readonly number[], radius: number, room: number): number[] {
   const step = radius * 2;
-  const taken = new Map<number, number>();
+  const dotsInCell = new Map<number, number>();
   return xs.map((x) => {
     const cell = Math.round(x / step);
-    const n = taken.get(cell) ?? 0;
-    taken.set(cell, n + 1);
-    const away = Math.ceil(n / 2) * step * (n % 2 === 0 ? 1 : -1);
-    return Math.max(-room, Math.min(room, away));
+    const n = dotsInCell.get(cell) ?? 0;
+    dotsInCell.set(cell, n + 1);
+    const offset = Math.ceil(n / 2) * step * (n % 2 === 0 ? 1 : -1);
+    return Math.max(-room, Math.min(room, offset));
   });
 }
 
-/** The counts of each bucket as percent of all, over the same number of buckets. */
+/** Return the counts as percent of their sum, padded with zeros to `buckets` entries. */
 export function shares(counts: readonly number[], buckets: number): number[] {
   const all = counts.reduce((sum, count) => sum + count, 0);
   return Array.from({ length: buckets }, (_, i) => (all > 0 ? (100 * (counts[i] ?? 0)) / all : 0));
 }
 
-/** Where a time is on the axis of buckets with these lower edges, from 0 to their number: linear within a bucket. */
+/** Return the position of a value on an axis of buckets, from 0 to their number. `edges` are their lower edges. */
 export function bucketAt(value: number, edges: readonly number[]): number {
   for (let i = edges.length - 1; i >= 0; i -= 1) {
     const from = edges[i] as number;
@@ -121,7 +121,7 @@ export function bucketAt(value: number, edges: readonly number[]): number {
   return 0;
 }
 
-/** An axis for values: from zero, or the lowest where that is below, to the highest. */
+/** Return the range of a value axis: from zero or the minimum, if negative, to the maximum. It is never empty. */
 export function extent(values: readonly number[]): { from: number; to: number } {
   let from = 0;
   let to = 0;
@@ -132,7 +132,7 @@ export function extent(values: readonly number[]): { from: number; to: number } 
   return { from, to: to > from ? to : from + 1 };
 }
 
-/** Index and mean of each row over the chosen columns, the greatest first; rows without a reading are left out. */
+/** Return [index, mean] of each row over the chosen columns, largest first. Rows without readings are omitted. */
 export function rowMeans(rows: readonly Values[], chosen: readonly boolean[]): [number, number][] {
   const out: [number, number][] = [];
   for (const [i, row] of rows.entries()) {

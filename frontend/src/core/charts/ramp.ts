@@ -1,4 +1,4 @@
-/** Colors for values in a matrix: 256 steps from "zero" to "most", one ramp for each scheme. */
+/** Color ramps of heat maps: 256 steps from zero to the maximum, for each color scheme. */
 type Rgb = readonly [number, number, number];
 
 const DARK: readonly Rgb[] = [
@@ -34,10 +34,10 @@ function build(stops: readonly Rgb[]): Uint32Array {
 
 const ramps = { dark: build(DARK), light: build(LIGHT) };
 
-/** Little-endian ABGR, as ImageData wants it. */
+/** Return the ramp of a scheme as little-endian ABGR, the format of ImageData. */
 export const ramp = (scheme: "dark" | "light"): Uint32Array => ramps[scheme];
 
-/** Inks for several series in one track; distinguishable without red and green. */
+/** Colors of several series in a track. They do not rely on the difference between red and green. */
 export const INKS: Record<"dark" | "light", readonly string[]> = {
   dark: ["#66b1f7", "#e8b04a", "#b69cf2", "#5cc8b4", "#e58fb8", "#a9b665", "#9aa7b5", "#d98f5c"],
   light: ["#1a6fc0", "#a86400", "#6d4bc4", "#0f7d6b", "#b0306f", "#5f7010", "#5a6470", "#9a4a12"],

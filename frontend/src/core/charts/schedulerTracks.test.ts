@@ -42,31 +42,31 @@ const byThread: SchedulerTracksData = {
   ],
 };
 
-describe("tracks of the scheduler", () => {
-  it("lead from the CPU of the wake-up to where the thread runs", () => {
+describe("scheduler tracks", () => {
+  it("have arrows from the CPU of the wake-up to the CPU and time at which the thread runs", () => {
     const [arrow] = arrowsOf(rowsOf(byCpu), [wakeup({})]);
     expect(arrow).toMatchObject({ fromRow: 0, fromNs: 100, toRow: 1, toNs: 150 });
   });
 
-  it("lead between threads at the time of the wake-up", () => {
+  it("have arrows between threads at the time of the wake-up", () => {
     const rows = rowsOf(byThread);
     expect(rows.map((row) => row.label)).toEqual(["db 8", "web 42"]);
     const [arrow] = arrowsOf(rows, [wakeup({})]);
     expect(arrow).toMatchObject({ fromRow: 1, fromNs: 100, toRow: 0, toNs: 100 });
   });
 
-  it("do not blame the thread that a device or timer interrupted", () => {
+  it("have no waker for a wake-up from a hard interrupt", () => {
     const [arrow] = arrowsOf(rowsOf(byThread), [wakeup({ context: "hard_interrupt" })]);
     expect(arrow?.fromRow).toBeUndefined();
   });
 
-  it("leave out what is not drawn", () => {
+  it("omit arrows to CPUs and threads without a row", () => {
     expect(arrowsOf(rowsOf(byCpu), [wakeup({ to_cpu: 9 })])).toEqual([]);
     expect(arrowsOf(rowsOf(byThread), [wakeup({ task: 5 })])).toEqual([]);
     expect(arrowsOf(rowsOf(byThread), [wakeup({ waker: null })])[0]?.fromRow).toBeUndefined();
   });
 
-  it("name the segment under the pointer, and a narrow one within the slack", () => {
+  it("return the segment at a time, also within the slack of a narrow segment", () => {
     const segments = [
       [0, 10, 0, 1],
       [20, 1, 1, 1],
@@ -78,13 +78,13 @@ describe("tracks of the scheduler", () => {
     expect(segmentAt([], 5, 100)).toBeUndefined();
   });
 
-  it("draw the wake-ups with the longest waits", () => {
+  it("are limited to the wake-ups with the longest waits", () => {
     const list = [1, 5, 3].map((delay_ns) => wakeup({ delay_ns }));
     expect(longestWakeups(list, 2).map((item) => item.delay_ns)).toEqual([5, 3]);
     expect(longestWakeups(list, 3)).toBe(list);
   });
 
-  it("know which wake-up a slice follows", () => {
+  it("return the wake-up before a time slice", () => {
     const list = [wakeup({ task: 0 }), wakeup({})];
     expect(wakeupOf(list, 1, 150)).toBe(list[1]);
     expect(wakeupOf(list, 1, 151.5)).toBeUndefined();

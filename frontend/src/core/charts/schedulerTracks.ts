@@ -1,6 +1,6 @@
-/** Tracks of the scheduler: rows by CPU or by thread, arrows of wake-ups, and what is under the pointer. Pure. */
+/** Scheduler tracks: rows by CPU or by thread, arrows of wake-ups, and lookup of segments. */
 
-/** [offset, length, index, how many are drawn as one]; times in ns after the begin of the range. */
+/** [offset, length, index, number of merged segments]; times in ns since the start of the range. */
 export type Segment = readonly number[];
 
 export interface SchedulerTask {
@@ -31,7 +31,7 @@ export interface SchedulerTracksData {
   readonly wakeups: readonly Wakeup[];
 }
 
-/** One row: a CPU whose segments have indexes of tasks, or a thread whose segments have CPUs. */
+/** Row: a CPU, the index of its segments is a task; or a thread, the index of its segments is a CPU. */
 export interface SchedulerRow {
   readonly key: string;
   readonly label: string;
@@ -61,11 +61,11 @@ export function rowsOf(data: SchedulerTracksData): SchedulerRow[] {
   return [...cpus, ...threads];
 }
 
-/** At most so many wake-ups, those after which a thread waited longest. */
+/** Return at most `most` wake-ups, those with the longest wait for a CPU. */
 export const longestWakeups = (wakeups: readonly Wakeup[], most: number): readonly Wakeup[] =>
   wakeups.length <= most ? wakeups : [...wakeups].sort((a, b) => b.delay_ns - a.delay_ns).slice(0, most);
 
-/** An arrow in ns and rows; `fromRow` is undefined where the waker is not drawn. */
+/** Arrow of a wake-up, in ns and row indexes; `fromRow` is undefined if the waker has no row. */
 export interface WakeupArrow {
   readonly wakeup: Wakeup;
   readonly fromNs: number;
@@ -75,8 +75,8 @@ export interface WakeupArrow {
 }
 
 /**
- * The arrows between rows. Between CPUs an arrow ends where the woken thread runs; between threads at the wake-up, for
- * the wait is drawn after it. Wake-ups of threads that are not drawn have none.
+ * Return the arrows between rows. Between CPUs an arrow ends when the woken thread runs. Between threads it ends at the
+ * wake-up, because the wait follows it in the row. Wake-ups of threads or CPUs without a row are omitted.
  */
 export function arrowsOf(rows: readonly SchedulerRow[], wakeups: readonly Wakeup[]): WakeupArrow[] {
   const rowOfCpu = new Map(
@@ -100,7 +100,7 @@ export function arrowsOf(rows: readonly SchedulerRow[], wakeups: readonly Wakeup
   });
 }
 
-/** The segment at a time, of segments in order; `slackNs` makes very narrow ones easier to hit. */
+/** Return the segment at a time. Segments are in order; `slackNs` extends them, so that narrow segments can be hit. */
 export function segmentAt(segments: readonly Segment[], at: number, slackNs = 0): Segment | undefined {
   let low = 0;
   let high = segments.length;
@@ -115,7 +115,7 @@ export function segmentAt(segments: readonly Segment[], at: number, slackNs = 0)
   return next && (next[0] ?? 0) - at < slackNs ? next : undefined;
 }
 
-/** The wake-up after which the slice that begins at `offset` ran. Joined slices have none of their own. */
+/** Return the wake-up that led to the time slice at `offset`, or undefined. Call it only for unmerged slices. */
 export function wakeupOf(wakeups: readonly Wakeup[], task: number, offset: number): Wakeup | undefined {
   return wakeups.find((item) => item.task === task && Math.abs(item.offset_ns + item.delay_ns - offset) < 1);
 }

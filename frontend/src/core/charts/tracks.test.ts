@@ -58,12 +58,12 @@ describe("rows of the timeline", () => {
     CATALOG,
   );
 
-  it("follow the catalog's order and groups; what it does not know comes last", () => {
+  it("have the order and groups of the catalog, with unknown metrics last", () => {
     expect(groups.map((group) => group.id)).toEqual(["cpu", "softirq", "disk", "numa", "other"]);
     expect(groups[0]?.rows.map((row) => row.key)).toEqual(["cpu.total_busy_pct", "cpu.busy_pct"]);
   });
 
-  it("are one per matrix, but one per metric where lines share a scale", () => {
+  it("are one per label set of a matrix, but one per metric for lines", () => {
     expect(groups[1]?.rows.map((row) => row.key)).toEqual([
       "softirq.rate_per_s{vector=NET_RX}",
       "softirq.rate_per_s{vector=TIMER}",
@@ -72,7 +72,7 @@ describe("rows of the timeline", () => {
     expect(groups[3]?.rows[0]?.kind).toBe("line");
   });
 
-  it("keep the reader's choice as a difference from the default", () => {
+  it("store the user's selection as changes from the defaults", () => {
     const defaults = defaultRows(groups);
     expect(defaults.has("cpu.total_busy_pct")).toBe(true);
     const keys = groups.flatMap((group) => group.rows.map((row) => row.key));
@@ -84,13 +84,13 @@ describe("rows of the timeline", () => {
     );
   });
 
-  it("name labels the same way in any order", () => {
+  it("sort labels by name", () => {
     expect(labelText({ b: "2", a: "1" })).toBe("a=1,b=2");
   });
 });
 
 describe("samples", () => {
-  it("are found by time", () => {
+  it("have the index of the last time not after t", () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(fc.integer({ min: 0, max: 1000 })),
@@ -103,19 +103,19 @@ describe("samples", () => {
     );
   });
 
-  it("are not found inside a gap", () => {
+  it("are nearest only within the tolerance", () => {
     expect(nearest([0, 10, 500], 250, 20)).toBe(-1);
     expect(nearest([0, 10, 500], 12, 20)).toBe(1);
     expect(nearest([], 12, 20)).toBe(-1);
   });
 
-  it("never join across a gap or a missing value", () => {
+  it("are split at gaps and missing values", () => {
     const p = points([0, 1, 2, 10, 11, 12], [1, 1, 1, 1, null, 1]);
     expect(pieces(p, [[3, 9]], 0, 5)).toEqual([[0, 1, 2], [3], [5]]);
     expect(pieces(p, [], 0, 5)).toEqual([[0, 1, 2, 3], [5]]);
   });
 
-  it("lose nothing when they are cut into pieces", () => {
+  it("are all in a piece", () => {
     const gap = fc.tuple(fc.integer({ min: 0, max: 100 }), fc.integer({ min: 1, max: 9 }));
     fc.assert(
       fc.property(
@@ -141,7 +141,7 @@ describe("samples", () => {
     );
   });
 
-  it("are summed up over a range; zero is a value, null is not", () => {
+  it("have statistics over a range that include zero and exclude null", () => {
     const p = points([0, 10, 20, 30], [0, null, 4, 8]);
     expect(statsIn(p, { from: 0, to: 20 })).toEqual({ n: 2, min: 0, mean: 2, max: 4 });
     expect(statsIn(p, { from: 9, to: 11 })).toBeUndefined();
@@ -156,7 +156,7 @@ describe("samples", () => {
     expect(matrixStatsIn(matrix, { from: 50, to: 60 })).toBeUndefined();
   });
 
-  it("of a matrix become one series per axis value", () => {
+  it("of a matrix are split into a series per axis value", () => {
     const split = splitMatrix({
       metric: "numa.miss_per_s",
       labels: {},
@@ -180,7 +180,7 @@ describe("samples", () => {
 });
 
 describe("scales", () => {
-  it("end above every value, at a round number", () => {
+  it("end at a round number above all values", () => {
     fc.assert(
       fc.property(
         fc.double({ min: 1e-6, max: 1e15, noNaN: true }),
@@ -195,7 +195,7 @@ describe("scales", () => {
     expect(niceTop(3 * 1024 * 1024, "kb")).toBe(5 * 1024 * 1024);
   });
 
-  it("begin at zero unless values lie below", () => {
+  it("start at zero unless values are negative", () => {
     const range = { from: 0, to: 10 };
     expect(scaleFor([points([0, 5], [3, 7])], range)).toEqual({ low: 0, high: 10 });
     expect(scaleFor([points([0, 5], [-3, 7])], range).low).toBe(-5);
@@ -203,8 +203,8 @@ describe("scales", () => {
   });
 });
 
-describe("what is range of the server", () => {
-  it("covers the view with room on both sides, and little more", () => {
+describe("fetchRange", () => {
+  it("covers the visible range and at least 45 % of it on both sides, at most 6 times its width", () => {
     const view = fc
       .tuple(
         fc.double({ min: 1.6e18, max: 1.9e18, noNaN: true }),
@@ -231,7 +231,7 @@ describe("what is range of the server", () => {
 });
 
 describe("clusters", () => {
-  it("hold every thing once, and stand apart", () => {
+  it("contain each item once, with the minimum distance between clusters", () => {
     fc.assert(
       fc.property(
         fc.array(fc.double({ min: 0, max: 1000, noNaN: true })),

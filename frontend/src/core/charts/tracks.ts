@@ -1,6 +1,6 @@
 import type { Range } from "../time/range";
 
-/** One track as the server sends it, reduced to what drawing needs. */
+/** Track of the API, with only the fields that rendering needs. */
 export interface TrackData {
   readonly metric: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -25,7 +25,7 @@ export interface Matrix {
   readonly values: readonly (readonly (number | null)[])[];
 }
 
-/** What the catalog defines for the track of a metric. */
+/** Metric of the catalog, with the fields of its track. */
 export interface MetricTrack {
   readonly id: string;
   readonly unit: string;
@@ -33,7 +33,7 @@ export interface MetricTrack {
   readonly track: { readonly group: string; readonly order: number; readonly kind: string };
 }
 
-/** One row of the timeline: a metric with all its label sets, or one matrix of a metric. */
+/** Row of the timeline: a metric with all its label sets, or a matrix with one label set. */
 export interface TrackRow {
   readonly key: string;
   readonly metric: string;
@@ -49,14 +49,14 @@ export interface TrackGroup {
   readonly rows: readonly TrackRow[];
 }
 
-/** `a=1,b=2`, sorted: the same labels always give the same text. */
+/** Return labels as text, sorted by name: `a=1,b=2`. */
 export const labelText = (labels: Readonly<Record<string, string>>): string =>
   Object.entries(labels)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]) => `${name}=${value}`)
     .join(",");
 
-/** The key of the row that draws a track: of its metric, or of its labels too where it is a matrix. */
+/** Return the key of the row of a track: its metric, or `metric{labels}` for a matrix with labels. */
 export function rowKey(
   track: { metric: string; labels: Readonly<Record<string, string>>; axis: string | null },
   kind: string | undefined,
@@ -67,8 +67,8 @@ export function rowKey(
 }
 
 /**
- * The rows for the tracks that a host has: one per metric, but one per label set where it is a matrix.
- * Metrics that the catalog does not know come last, in a group of their own.
+ * Return the rows for the tracks of a host by group: a row per metric, of a matrix a row per label set. Metrics that
+ * are not in the catalog are last, in the group `other`.
  */
 export function buildGroups(
   present: readonly { metric: string; labels: Readonly<Record<string, string>>; axis: string | null }[],
@@ -102,8 +102,8 @@ export function buildGroups(
 }
 
 /**
- * The samples from index `first` to `last` in pieces without a pause: a piece ends where a gap begins or
- * where a value is missing. Gaps ascend and do not overlap.
+ * Return the sample indexes from `first` to `last` as continuous pieces. A piece ends at a gap or a missing value. Gaps
+ * must be ascending and must not overlap.
  */
 export function pieces(
   points: Points,
@@ -133,7 +133,7 @@ export function pieces(
   return out;
 }
 
-/** One series per axis value, for matrices that are drawn as lines. */
+/** Return a series for each axis value of a matrix, to render it as lines. */
 export function splitMatrix(track: TrackData): { name: string; points: Points }[] {
   const matrix = track.matrix;
   if (!matrix) return [];
@@ -146,7 +146,7 @@ export function splitMatrix(track: TrackData): { name: string; points: Points }[
   });
 }
 
-/** Tracks that matter first on an unhealthy host. All others are in the picker. */
+/** Keys of the tracks that are visible by default. Users select other tracks in the track picker. */
 const FIRST = new Set([
   "cpu.total_busy_pct",
   "cpu.total_sys_pct",
@@ -176,7 +176,7 @@ const FIRST = new Set([
   "numa.other_node_per_s",
 ]);
 
-/** The rows that are on by default; of a group without any such row the first two. */
+/** Return the keys of rows that are visible by default. A group without a row in FIRST has its first two rows. */
 export function defaultRows(groups: readonly TrackGroup[]): Set<string> {
   const out = new Set<string>();
   for (const group of groups) {
@@ -186,7 +186,7 @@ export function defaultRows(groups: readonly TrackGroup[]): Set<string> {
   return out;
 }
 
-/** What the reader changed about the default, as `+key` and `-key`. */
+/** Return the visible rows: the defaults with the user's changes, `+key` and `-key`. */
 export function applyChoice(defaults: ReadonlySet<string>, changes: readonly string[]): Set<string> {
   const out = new Set(defaults);
   for (const change of changes) {
@@ -197,6 +197,7 @@ export function applyChoice(defaults: ReadonlySet<string>, changes: readonly str
   return out;
 }
 
+/** Return the changes from the defaults to the visible rows; the inverse of `applyChoice`. */
 export function choiceChanges(defaults: ReadonlySet<string>, visible: ReadonlySet<string>): string[] {
   const out: string[] = [];
   for (const key of defaults) if (!visible.has(key)) out.push(`-${key}`);
@@ -204,7 +205,7 @@ export function choiceChanges(defaults: ReadonlySet<string>, visible: ReadonlySe
   return out.sort();
 }
 
-/** Index of the last time ≤ t; -1 where there is none. Times ascend. */
+/** Return the index of the last time ≤ t, or -1. Times must be ascending. */
 export function indexAt(times: readonly number[], t: number): number {
   let low = 0;
   let high = times.length;
@@ -216,7 +217,7 @@ export function indexAt(times: readonly number[], t: number): number {
   return low - 1;
 }
 
-/** Index of the sample nearest to t that is no further than `tolerance`; -1 in a gap. */
+/** Return the index of the sample nearest to t, or -1 if none is within `tolerance`. */
 export function nearest(times: readonly number[], t: number, tolerance: number): number {
   const before = indexAt(times, t);
   const candidates = [before, before + 1].filter((i) => i >= 0 && i < times.length);
@@ -232,7 +233,7 @@ export function nearest(times: readonly number[], t: number, tolerance: number):
   return best;
 }
 
-/** The usual distance between neighbouring samples: their median. */
+/** Return the median interval between adjacent samples, from at most about 200 of them; 1e9 without samples. */
 export function medianStep(times: readonly number[]): number {
   const steps: number[] = [];
   const stride = Math.max(1, Math.floor(times.length / 200));
@@ -248,7 +249,7 @@ export interface Stats {
   readonly max: number;
 }
 
-/** Statistics of the drawn points of a series in a range; undefined where it holds none. */
+/** Return statistics of the points of a series in a range, or undefined if it has none. */
 export function statsIn(points: Points, range: Range): Stats | undefined {
   let n = 0;
   let sum = 0;
@@ -266,7 +267,7 @@ export function statsIn(points: Points, range: Range): Stats | undefined {
   return n > 0 ? { n, min, mean: sum / n, max } : undefined;
 }
 
-/** The same over all rows of a matrix. */
+/** Return statistics of all values of a matrix in a range, or undefined if it has none. */
 export function matrixStatsIn(matrix: Matrix, range: Range): Stats | undefined {
   let n = 0;
   let sum = 0;
@@ -285,7 +286,7 @@ export function matrixStatsIn(matrix: Matrix, range: Range): Stats | undefined {
   return n > 0 ? { n, min, mean: sum / n, max } : undefined;
 }
 
-/** The largest value of every time of a matrix; NaN where there is none. */
+/** Return the largest value of a matrix at each time, NaN without a value. */
 export function largest(matrix: Matrix): Float64Array {
   const out = new Float64Array(matrix.t_ns.length).fill(Number.NaN);
   for (let i = 0; i < out.length; i += 1)
@@ -294,7 +295,7 @@ export function largest(matrix: Matrix): Float64Array {
   return out;
 }
 
-/** The largest of these within a range; 0 where there is none. */
+/** Return the largest value in a range, at least 0. */
 export function largestIn(times: readonly number[], values: Float64Array, range: Range): number {
   let most = 0;
   for (
@@ -306,7 +307,7 @@ export function largestIn(times: readonly number[], values: Float64Array, range:
   return most;
 }
 
-/** A round number ≥ value for the top of a scale: 1, 2, 2.5, 5 × 10^n. */
+/** Return a round number ≥ value for the top of a scale: 1, 2, 2.5 or 5 × 10^n. */
 export function niceCeil(value: number): number {
   if (!(value > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
@@ -316,7 +317,7 @@ export function niceCeil(value: number): number {
 
 const BINARY = new Set(["kb", "bytes", "kb_per_s", "bytes_per_s"]);
 
-/** A round top in the steps that the unit is written in; a percentage ends at 100 unless values exceed it. */
+/** Return a round top of a scale, by powers of 1024 for bytes. Percentages from 50 to 100 have the top 100. */
 export function niceTop(value: number, unit: string): number {
   if (unit === "pct" && value > 50 && value <= 100) return 100;
   if (!BINARY.has(unit) || !(value > 0)) return niceCeil(value);
@@ -324,7 +325,7 @@ export function niceTop(value: number, unit: string): number {
   return niceCeil(value / power) * power;
 }
 
-/** The scale for what is seen: from zero (or below, where values are) to a round top. */
+/** Return the scale for the values in `range`: from zero, or a round negative number, to a round top. */
 export function scaleFor(series: readonly Points[], range: Range, unit = ""): { low: number; high: number } {
   let low = 0;
   let high = 0;
@@ -338,15 +339,15 @@ export function scaleFor(series: readonly Points[], range: Range, unit = ""): { 
 }
 
 /**
- * The range to ask the server for when `view` is looked at: aligned to a power of two, with room on both
- * sides, so that small movements ask for nothing new.
+ * Return the range to request for the visible range `view`: aligned to a power of two and larger on both sides, so that
+ * small movements send no request.
  */
 export function fetchRange(view: Range): Range {
   const cell = 2 ** Math.ceil(Math.log2(Math.max(view.to - view.from, 2) / 2));
   return { from: Math.floor(view.from / cell) * cell - cell, to: Math.ceil(view.to / cell) * cell + cell };
 }
 
-/** Things at x, joined where they are closer than `apart` pixels. */
+/** Group items by x position: an item closer than `apart` px to the first item of the last group joins it. */
 export function clusters<T>(
   things: readonly T[],
   x: (thing: T) => number,

@@ -26,18 +26,18 @@ const failed = span({
 });
 
 describe("typicalAt", () => {
-  it("is on a line between two times, with the fewer days of both", () => {
+  it("interpolates between two points, with the smaller number of days", () => {
     expect(typicalAt([span()], 5)).toEqual({ low: 1, median: 3, high: 6, days: 6 });
     expect(typicalAt([span()], 10)).toEqual({ low: 1, median: 4, high: 9, days: 6 });
   });
-  it("is not known next to a time without history, nor outside, nor where Prometheus was away", () => {
+  it("returns undefined next to a point without history, outside of the spans, and for a failed span", () => {
     for (const t of [15, 20, 25, -1, 31, 105]) expect(typicalAt([span(), failed], t)).toBeUndefined();
     expect(typicalAt([], 0)).toBeUndefined();
   });
 });
 
-describe("the description of a range", () => {
-  it("names the days, then their lack, then the reason", () => {
+describe("typicalIn", () => {
+  it("prefers a band, then too few days, then a failure", () => {
     expect(typicalIn([span(), failed], { from: 0, to: 200 })).toEqual({ kind: "band", least: 6, most: 7 });
     const none = span({ median: [null, null, null, null] });
     expect(typicalIn([none, failed], { from: 0, to: 200 })).toEqual({ kind: "few", most: 7 });
@@ -46,7 +46,7 @@ describe("the description of a range", () => {
   });
 });
 
-it("splits a span into what has a band and what has none", () => {
+it("splits a span into stretches with and without a band", () => {
   expect(stretches(span(), true)).toEqual([
     [0, 1],
     [3, 3],

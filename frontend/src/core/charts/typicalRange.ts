@@ -2,10 +2,10 @@ import type { Message } from "../text/messages";
 import type { Range } from "../time/range";
 import type { Points } from "./tracks";
 
-/** Fewer earlier days than this make no typical range; the server returns no band for them. */
+/** Minimum number of earlier days for a typical range. With fewer days the server returns null. */
 export const MIN_DAYS = 3;
 
-/** What one run knows of the same hours of earlier days: 10 %, median and 90 %, null where too few days have data. */
+/** Typical range of a run: 10th percentile, median and 90th percentile by time; null if too few days have data. */
 export interface TypicalSpan {
   readonly run_id: string;
   readonly artifact_id: string | null;
@@ -19,7 +19,7 @@ export interface TypicalSpan {
   readonly failure: Message | null;
 }
 
-/** The typical range at a time. */
+/** Typical range at a time. */
 export interface TypicalAt {
   readonly low: number;
   readonly median: number;
@@ -27,13 +27,13 @@ export interface TypicalAt {
   readonly days: number;
 }
 
-/** The description of a range: its smallest and largest number of days, that there are too few, or why there is none. */
+/** Availability of the typical range: smallest and largest number of days, too few days, or the failure. */
 export type TypicalIn =
   | { readonly kind: "band"; readonly least: number; readonly most: number }
   | { readonly kind: "few"; readonly most: number }
   | { readonly kind: "failed"; readonly why: Message };
 
-/** The spans as points, so that a scale has room for them. */
+/** Return the spans as points, so that they can be included in a scale. */
 export const typicalPoints = (spans: readonly TypicalSpan[]): Points => ({
   t_ns: spans.flatMap((typicalSpan) => typicalSpan.t_ns),
   min: spans.flatMap((typicalSpan) => typicalSpan.low),
@@ -41,7 +41,10 @@ export const typicalPoints = (spans: readonly TypicalSpan[]): Points => ({
   max: spans.flatMap((typicalSpan) => typicalSpan.high),
 });
 
-/** Between two times of a span by a straight line; undefined outside, and where either of them is not known. */
+/**
+ * Return the typical range at time `t`, interpolated linearly between two points of a span. Returns undefined outside
+ * of the spans, and if a point is null.
+ */
 export function typicalAt(spans: readonly TypicalSpan[], t: number): TypicalAt | undefined {
   const span = spans.find(
     (typicalSpan) => typicalSpan.failure === null && t >= typicalSpan.from_ns && t <= typicalSpan.to_ns,
@@ -62,22 +65,22 @@ export function typicalAt(spans: readonly TypicalSpan[], t: number): TypicalAt |
   return { low, median, high, days: Math.min(span.days[before] ?? 0, span.days[after] ?? 0) };
 }
 
-/** A band comes before missing days, and these before a reason. */
+/** Return the availability of the typical range in `range`: a band if any, else too few days, else a failure. */
 export function typicalIn(spans: readonly TypicalSpan[], range: Range): TypicalIn | undefined {
-  const seen = spans.filter(
+  const inside = spans.filter(
     (typicalSpan) => typicalSpan.from_ns <= range.to && typicalSpan.to_ns >= range.from,
   );
-  const days = seen.flatMap((typicalSpan) =>
+  const days = inside.flatMap((typicalSpan) =>
     typicalSpan.days.filter((_, i) => typicalSpan.median[i] !== null),
   );
   if (days.length > 0) return { kind: "band", least: Math.min(...days), most: Math.max(...days) };
-  const few = seen.flatMap((typicalSpan) => typicalSpan.days);
+  const few = inside.flatMap((typicalSpan) => typicalSpan.days);
   if (few.length > 0) return { kind: "few", most: Math.max(...few) };
-  const why = seen.find((typicalSpan) => typicalSpan.failure !== null)?.failure;
+  const why = inside.find((typicalSpan) => typicalSpan.failure !== null)?.failure;
   return why ? { kind: "failed", why } : undefined;
 }
 
-/** Index pairs [first, last] of a span whose points have a band (`known`), or have none. */
+/** Return index pairs [first, last] of consecutive points with a band (`known`) or without a band. */
 export function stretches(span: TypicalSpan, known: boolean): [number, number][] {
   const out: [number, number][] = [];
   for (let i = 0; i < span.t_ns.length; i += 1) {

@@ -7,8 +7,8 @@ const edge = (text: string) => {
   return { source, target };
 };
 
-describe("the places of a graph of waits", () => {
-  it("put who waits left of what is waited for, by the longest way", () => {
+describe("placeNodes", () => {
+  it("places a waiting node left of its target, by the longest path", () => {
     const { at, columns, back } = placeNodes(["a", "b", "c", "d"], ["a>b", "b>c", "a>c", "d>c"].map(edge));
     expect(columns).toBe(3);
     expect([...at].map(([id, { column, row }]) => `${id}${column}${row}`)).toEqual([
@@ -20,19 +20,19 @@ describe("the places of a graph of waits", () => {
     expect(back.size).toBe(0);
   });
 
-  it("tell the edge that closes a ring, and draw the rest as a chain", () => {
+  it("returns the edge that closes a cycle as a back edge", () => {
     const { at, back } = placeNodes(["a", "b"], ["a>b", "b>a"].map(edge));
     expect([...back]).toEqual([1]);
     expect(at.get("b")?.column).toBe(1);
     expect([...placeNodes(["a"], ["a>a"].map(edge)).back]).toEqual([0]);
   });
 
-  it("leave out edges to nodes that are not there, and nothing makes nothing", () => {
+  it("ignores edges to unknown nodes, and accepts an empty graph", () => {
     expect(placeNodes(["a"], ["a>x", "x>a"].map(edge)).columns).toBe(1);
     expect(placeNodes([], [])).toMatchObject({ columns: 0, rows: 0 });
   });
 
-  it("hold for any graph: edges that lead on go right, no two nodes share a place", () => {
+  it("points forward edges to the right and gives each node its own position, for any graph", () => {
     const id = fc.integer({ min: 0, max: 12 }).map(String);
     fc.assert(
       fc.property(fc.array(fc.record({ source: id, target: id }), { maxLength: 40 }), (edges) => {

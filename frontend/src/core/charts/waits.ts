@@ -1,4 +1,4 @@
-/** Positions of the nodes of a graph of waits: waiting threads left, what they wait for right, nodes that close a ring last. */
+/** Layout of wait-for graphs: waiting threads at the left, the objects of their waits at the right. */
 
 export interface WaitEdge {
   readonly source: string;
@@ -10,19 +10,20 @@ export interface PlacedNode {
   readonly at: ReadonlyMap<string, { readonly column: number; readonly row: number }>;
   readonly columns: number;
   readonly rows: number;
-  /** The indices of the edges that lead back: without them there is no ring. */
+  /** Indices of the back edges; without them the graph is acyclic. */
   readonly back: ReadonlySet<number>;
 }
 
 /**
- * Columns by the longest way from a node that no other node waits for. Edges that close a ring are found first, depth first
- * in the order given (the heaviest edges come first), and do not count. Rows keep the order of `nodes`.
+ * Assign each node a column and a row. The column is the length of the longest path from a node without incoming edges.
+ * Back edges are ignored; a depth-first search detects them in the order of `edges` (heaviest first). Rows keep the
+ * order of `nodes`. Edges to unknown nodes are ignored.
  */
 export function placeNodes(nodes: readonly string[], edges: readonly WaitEdge[]): PlacedNode {
-  const known = new Set(nodes);
+  const ids = new Set(nodes);
   const out = new Map<string, number[]>(nodes.map((id) => [id, []]));
   for (const [i, { source, target }] of edges.entries())
-    if (known.has(source) && known.has(target)) out.get(source)?.push(i);
+    if (ids.has(source) && ids.has(target)) out.get(source)?.push(i);
   const { order, back } = depthFirst(nodes, edges, out);
   const column = new Map<string, number>(nodes.map((id) => [id, 0]));
   for (const id of order)
@@ -41,7 +42,7 @@ export function placeNodes(nodes: readonly string[], edges: readonly WaitEdge[])
   return { at, columns: filled.length, rows: Math.max(0, ...filled.map((n) => n ?? 0)), back };
 }
 
-/** Nodes with every edge that leads on going from earlier to later, and the edges that lead back. */
+/** Return the nodes in topological order without back edges, and the indices of the back edges. */
 function depthFirst(
   nodes: readonly string[],
   edges: readonly WaitEdge[],
@@ -50,7 +51,7 @@ function depthFirst(
   const back = new Set<number>();
   const done: string[] = [];
   const seen = new Map<string, "open" | "done">();
-  // A stack of our own: a chain as long as a host has threads would be too deep for calls.
+  // Uses an explicit stack, because a chain of all threads of a host is too deep for recursion.
   for (const root of nodes) {
     if (seen.has(root)) continue;
     const stack: { id: string; next: number }[] = [{ id: root, next: 0 }];

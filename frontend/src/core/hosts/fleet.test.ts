@@ -40,29 +40,29 @@ const word = (
 });
 const ids = (hosts: readonly { id: string }[]) => hosts.map((host) => host.id);
 
-describe("a cell", () => {
-  it("is the severity of a match, and absent without a result", () => {
+describe("cells", () => {
+  it("have the severity of a match, and are absent without a result", () => {
     expect(cellState(word("matched", "critical"))).toBe("critical");
     expect(cellState(word("not_matched", "critical"))).toBe("not_matched");
     expect(cellState(undefined)).toBe("absent");
   });
 
-  it("has the age of its own run, by the server's clock", () => {
+  it("have the age of the run of their result", () => {
     const item = host("a", { runs: [{ at: "2026-11-21T02:00:00Z" }, { at: "2026-11-21T01:00:00Z" }] });
     expect(ageMs(item, word("matched", "warn", 1), "2026-11-21T02:01:00Z")).toBe(61 * 60_000);
     expect(ageMs(host("b", { runs: [] }), undefined, "2026-11-21T02:01:00Z")).toBeUndefined();
   });
 });
 
-describe("an age", () => {
-  it("has its largest unit", () => {
+describe("roughAge", () => {
+  it("rounds down to the largest unit", () => {
     const texts = [999, 61_000, 7_200_000, 200_000_000].map(roughAge);
     expect(texts).toEqual(["0\u2009s", "1\u2009min", "2\u2009h", "2\u2009d"]);
   });
 });
 
-describe("the order", () => {
-  it("puts one critical cell above many warnings, and hosts without a run last", () => {
+describe("order of hosts", () => {
+  it("ranks one critical cell above many warnings, and hosts without a run last", () => {
     const results: Record<string, RuleResultLike[]> = {
       well: [word("not_matched")],
       warned: Array.from({ length: 18 }, () => word("matched")),
@@ -81,12 +81,12 @@ describe("the order", () => {
     expect(badness(host("unmeasured", { runs: [] }), [])).toBe(-1);
   });
 
-  it("sorts names as people count", () => {
+  it("sorts numbers in names numerically", () => {
     const all = ["h10", "h9", "h1"].map((id) => host(id));
     expect(ids(sortHosts(all, "name", () => []))).toEqual(["h1", "h9", "h10"]);
   });
 
-  it("stays while new rows arrive, and is stale then", () => {
+  it("is kept when new rows arrive, and reported as stale", () => {
     const now = ["unhealthy", "new", "a", "b"].map((id) => host(id));
     const order = keepOrder(["a", "b", "unhealthy"], now);
     expect(ids(order.rows)).toEqual(["a", "b", "unhealthy", "new"]);
@@ -95,8 +95,8 @@ describe("the order", () => {
   });
 });
 
-describe("a search", () => {
-  it("finds names and labels", () => {
+describe("matchColumn", () => {
+  it("matches names and labels", () => {
     const item = host("web-1", { labels: { role: "feed" } });
     expect(["WEB", "role=feed", "role:fe", ""].map((q) => matchColumn(item, q))).toEqual([
       true,
@@ -111,19 +111,19 @@ describe("a search", () => {
 describe("labels", () => {
   const all = [host("a", { labels: { role: "x", dc: "1" } }), host("b", { labels: { role: "x" } })];
 
-  it("are offered by how many carry them", () => {
+  it("are sorted by the number of hosts that have them", () => {
     expect(labelNames(all)).toEqual(["role", "dc"]);
     expect(labelPairs(all)).toEqual(["role:x", "dc:1"]);
   });
 
-  it("narrow to the hosts with a label", () => {
+  it("filter hosts, and an empty label matches all hosts", () => {
     expect(all.map((host) => hasLabel(host, "dc:1"))).toEqual([true, false]);
     expect(all.every((host) => hasLabel(host, ""))).toBe(true);
   });
 });
 
-describe("a robust z", () => {
-  it("has a sign and is bounded", () => {
+describe("zText", () => {
+  it("has a sign, and is limited to ±100", () => {
     expect([4.26, -7, 100, -100].map(zText)).toEqual(["+4.3", "-7.0", "≥ 100", "≤ -100"]);
   });
 });
@@ -154,7 +154,7 @@ describe("arrow keys", () => {
   const isSelectable = (row: number) => row !== 0 && row !== 3;
   const go = (row: number, column: number, key: string) => stepCell({ row, column }, key, size, isSelectable);
 
-  it("move in the grid, pass over headings and stop at its edges", () => {
+  it("move in the grid, skip headings and stop at the edges", () => {
     expect(go(2, 4, "ArrowDown")).toEqual({ row: 4, column: 4 });
     expect(go(4, 4, "ArrowUp")).toEqual({ row: 2, column: 4 });
     expect(go(1, 4, "ArrowUp")).toEqual({ row: 1, column: 4 });
@@ -165,7 +165,7 @@ describe("arrow keys", () => {
     expect(go(1, 9, "x")).toBeUndefined();
   });
 
-  it("never leave it", () => {
+  it("never leave the grid", () => {
     const keys = fc.constantFrom(
       "ArrowDown",
       "ArrowUp",
@@ -189,7 +189,7 @@ describe("arrow keys", () => {
   });
 });
 
-describe("what the bad ones have in common", () => {
+describe("commonness", () => {
   const matrixHost = (
     id: string,
     matched: string[],
@@ -202,7 +202,7 @@ describe("what the bad ones have in common", () => {
     inconclusive,
   });
 
-  it("comes before common matches, and a rule that was not evaluated does not count", () => {
+  it("ranks rules that matched only on bad hosts first, and ignores inconclusive rules", () => {
     const hosts = [
       matrixHost("b1", ["steal", "load"]),
       matrixHost("b2", ["steal", "load"]),
@@ -221,8 +221,8 @@ describe("what the bad ones have in common", () => {
   });
 });
 
-describe("dots of a strip", () => {
-  it("that would overlap are stacked, up to the maximum", () => {
+describe("swarm", () => {
+  it("stacks overlapping dots up to the maximum level", () => {
     expect(swarm([10, 10.2, 40, 10.1], 5, 2)).toEqual([0, 1, 0, 0]);
   });
 });

@@ -1,4 +1,4 @@
-/** The fleet as rows and cells: what is worst, what is old, in which order, and where an arrow key moves. */
+/** Rows and cells of the fleet page: states, ages, order, grouping, keyboard navigation and comparison of hosts. */
 
 export const RESOURCES = ["cpu", "memory", "disk", "network", "application", "kernel"] as const;
 export const USE_CATEGORIES = ["utilization", "saturation", "errors"] as const;
@@ -6,7 +6,7 @@ export type Resource = (typeof RESOURCES)[number];
 export type UseCategory = (typeof USE_CATEGORIES)[number];
 export type ColumnId = `${Resource}.${UseCategory}`;
 
-/** The columns of the USE grid, in their order. */
+/** Columns of the USE grid, in display order. */
 export const COLUMNS: readonly ColumnId[] = RESOURCES.flatMap((resource) =>
   USE_CATEGORIES.map((letter): ColumnId => `${resource}.${letter}`),
 );
@@ -17,7 +17,7 @@ export interface RuleResultLike {
   readonly rule: string;
   readonly state: "matched" | "inconclusive" | "not_matched";
   readonly severity: Severity;
-  /** An index into the runs of the host. */
+  /** Index in the runs of the host. */
   readonly run_index: number;
 }
 
@@ -29,19 +29,19 @@ export interface HostLike {
   readonly worst: Severity | null;
 }
 
-/** The state of a cell: the severity of its match, or why nothing matched. */
+/** State of a cell: the severity of its match, or why there is no match. */
 export type CellState = Severity | "inconclusive" | "not_matched" | "absent";
 
 export const cellState = (result: RuleResultLike | undefined): CellState =>
   result === undefined ? "absent" : result.state === "matched" ? result.severity : result.state;
 
-/** The age of the run of a result, by the server's clock; undefined if there is no run. */
+/** Return the age in ms of the run of a result, or undefined without a run. `now` is the time of the server. */
 export function ageMs(host: HostLike, result: RuleResultLike | undefined, now: string): number | undefined {
   const run = host.runs[result?.run_index ?? 0];
   return run && Math.max(0, Date.parse(now) - Date.parse(run.at));
 }
 
-/** An age in its largest unit, for where there is room for no more. */
+/** Return an age rounded down to its largest unit, such as `2 h`. */
 export function roughAge(ms: number): string {
   const steps = [
     [86_400_000, "d"],
@@ -61,13 +61,13 @@ const WEIGHT: Record<CellState, number> = {
   absent: 0,
 };
 
-/** How bad a host is: one critical cell weighs more than any number of warnings. A host without a run is below a healthy one. */
+/** Return the severity score of a host. A critical cell outweighs all warnings. A host without a run scores -1. */
 export function badness(host: HostLike, results: readonly RuleResultLike[]): number {
   if (host.runs.length === 0) return -1;
   return results.reduce((sum, ruleResult) => sum + WEIGHT[cellState(ruleResult)], 0);
 }
 
-/** Whether a host matches the search text: part of its name, or of `label=value`. */
+/** Return whether the search text is part of the name of a host or of a `label=value`. */
 export function matchColumn(host: HostLike, typed: string): boolean {
   const needle = typed.trim().toLowerCase();
   if (needle === "") return true;
@@ -80,7 +80,7 @@ export function matchColumn(host: HostLike, typed: string): boolean {
 export const SORTS = ["worst", "name", "age"] as const;
 export type Sort = (typeof SORTS)[number];
 
-/** Hosts in the selected order; equal ones by name. */
+/** Return the hosts in the selected order, equal hosts by name. */
 export function sortHosts<H extends HostLike>(
   hosts: readonly H[],
   sort: Sort,
@@ -94,9 +94,7 @@ export function sortHosts<H extends HostLike>(
   return [...hosts].sort((x, y) => (sort === "age" ? newest(x) - newest(y) : 0) || byName(x, y));
 }
 
-/**
- * Keep the order of known rows and append new rows. `stale` is true if sorting again would change the order.
- */
+/** Keep the order of known rows and append new rows. `stale` is true if sorting again would change the order. */
 export function keepOrder<H extends { id: string }>(
   before: readonly string[],
   now: readonly H[],
@@ -119,7 +117,7 @@ export type Row<H> =
     }
   | { readonly kind: "host"; readonly id: string; readonly host: H };
 
-/** Rows under their label's values, groups in the order of their first host; without a label there are no groups. */
+/** Return the hosts as rows, grouped by the value of `label`. Groups have the order of their first host. */
 export function rowsOf<H extends HostLike>(hosts: readonly H[], label: string): Row<H>[] {
   if (label === "") return hosts.map((host) => ({ kind: "host", id: host.id, host }));
   const groups = new Map<string | null, H[]>();
@@ -133,13 +131,13 @@ export function rowsOf<H extends HostLike>(hosts: readonly H[], label: string): 
   ]);
 }
 
-/** A cell by its row and column; column 0 is the name. */
+/** Position of a cell; column 0 is the name of the host. */
 export interface CellPosition {
   readonly row: number;
   readonly column: number;
 }
 
-/** The cell that a key moves to; undefined for other keys. Rows that are not selectable (headings) are skipped. */
+/** Return the cell that a key moves to, or undefined for other keys. Unselectable rows (headings) are skipped. */
 export function stepCell(
   at: CellPosition,
   key: string,
@@ -183,18 +181,18 @@ export interface MatrixHost {
   readonly not_matched: readonly string[];
 }
 
-/** A rule over bad and good hosts: the number of matches, and of hosts that evaluated it. */
+/** Result of a rule on bad and good hosts: the number of matches, and of hosts that evaluated it. */
 export interface Commonness {
   readonly rule: string;
   readonly bad: readonly [matched: number, evaluated: number];
   readonly good: readonly [matched: number, evaluated: number];
-  /** 1: matched on every bad host and no good one; 0: equally on both; -1: only on good ones. */
+  /** Match share of bad hosts minus that of good hosts: 1 on all bad and no good hosts, -1 on all good hosts only. */
   readonly distinction: number;
 }
 
 /**
- * The matches that separate bad hosts from good ones, the clearest first. A host that did not evaluate a rule counts
- * on neither side.
+ * Return the rules that matched on a host, those that best distinguish bad from good hosts first. A host that did not
+ * evaluate a rule, or for which it was inconclusive, is not counted.
  */
 export function commonness(hosts: readonly MatrixHost[], bad: ReadonlySet<string>): Commonness[] {
   const counts = new Map<string, { bad: [number, number]; good: [number, number] }>();
@@ -218,13 +216,13 @@ export function commonness(hosts: readonly MatrixHost[], bad: ReadonlySet<string
     .sort((x, y) => y.distinction - x.distinction || y.bad[0] - x.bad[0] || x.rule.localeCompare(y.rule));
 }
 
-/** The level of each dot above the line, so that dots of this size do not overlap. */
+/** Return the level (0..`most`-1) of each dot above the line, so that few dots of this size overlap. */
 export function swarm(xs: readonly number[], size: number, most: number): number[] {
-  const taken = new Map<number, number>();
+  const dotsInBin = new Map<number, number>();
   return xs.map((x) => {
     const bin = Math.round(x / size);
-    const at = taken.get(bin) ?? 0;
-    taken.set(bin, at + 1);
+    const at = dotsInBin.get(bin) ?? 0;
+    dotsInBin.set(bin, at + 1);
     return at % most;
   });
 }
@@ -232,11 +230,11 @@ export function swarm(xs: readonly number[], size: number, most: number): number
 /** The server limits z to this value. */
 const MOST_Z = 100;
 
-/** A robust z with its sign, three digits at most. */
+/** Return a robust z as text with sign and one decimal. */
 export const zText = (z: number): string =>
   Math.abs(z) >= MOST_Z ? (z > 0 ? "≥ 100" : "≤ -100") : `${z > 0 ? "+" : ""}${z.toFixed(1)}`;
 
-/** Every `name:value` among the labels, the most frequent first. */
+/** Return the distinct labels of all hosts as `name:value`, most frequent first. */
 export function labelPairs(hosts: readonly Pick<HostLike, "labels">[]): string[] {
   const counts = new Map<string, number>();
   for (const host of hosts)
@@ -247,14 +245,14 @@ export function labelPairs(hosts: readonly Pick<HostLike, "labels">[]): string[]
   return [...counts].sort((x, y) => y[1] - x[1] || x[0].localeCompare(y[0])).map(([pair]) => pair);
 }
 
-/** Whether a host has the label `name:value`; empty matches every host. */
+/** Return whether a host has the label `name:value`. An empty text matches all hosts. */
 export function hasLabel(host: Pick<HostLike, "labels">, pair: string): boolean {
   if (pair === "") return true;
   const colon = pair.indexOf(":");
   return host.labels[pair.slice(0, colon)] === pair.slice(colon + 1);
 }
 
-/** Every label name, the most frequent first. */
+/** Return the distinct label names of all hosts, most frequent first. */
 export function labelNames(hosts: readonly Pick<HostLike, "labels">[]): string[] {
   const counts = new Map<string, number>();
   for (const host of hosts)

@@ -1,4 +1,4 @@
-/** `role=feed` or `role:feed` as a pair; undefined where it is neither. */
+/** Return [name, value] of `role=feed` or `role:feed`, or undefined for other text. */
 export function parseLabel(text: string): [string, string] | undefined {
   const match = /^\s*([A-Za-z][\w.-]{0,62})\s*[=:]\s*(.+?)\s*$/.exec(text);
   return match ? [match[1] as string, match[2] as string] : undefined;

@@ -1,8 +1,8 @@
-/** What on a host may be looked at, and how it is written. */
+/** Kinds of capture scopes, and the format of their values. */
 export const SCOPE_KINDS = ["host", "process", "cgroup", "container", "unit", "port"] as const;
 export type ScopeKind = (typeof SCOPE_KINDS)[number];
 
-/** What the value of each kind must look like; the same patterns as the server's. */
+/** Pattern of the value of each kind, equal to the patterns of the server. */
 const PATTERNS: Record<ScopeKind, RegExp> = {
   host: /^$/,
   process: /^[1-9][0-9]{0,6}$/,

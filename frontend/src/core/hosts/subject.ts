@@ -17,8 +17,8 @@ const KINDS = [
 const isKind = (name: string): name is (typeof KINDS)[number] => (KINDS as readonly string[]).includes(name);
 
 /**
- * The parts of a subject, the process first: its number and its name are one part. `called` is the name of the
- * process if the subject has none; parts of `within` are left out.
+ * Return the parts of a subject, the process first: its pid and name are one part. `called` is the name of the process
+ * if the subject has none. Parts that are equal in `within` are omitted.
  */
 export function subjectParts(subject: SubjectMap, called = "", within: SubjectMap = {}): SubjectPart[] {
   const { pid, comm, ...rest } = subject;

@@ -9,11 +9,11 @@ const step = (key: string, about: string, verdicts: ("supports" | "refutes" | "n
   hosts: verdicts.map((verdict) => ({ verdict })),
 });
 
-describe("a chain", () => {
+describe("evidence chain", () => {
   const steps = [step("a", "book/h2"), step("b", "symptom"), step("c", "h1"), step("d", "book/h2")];
   const hypotheses = [{ key: "book/h1" }, { key: "book/h2" }, { key: "own/1" }];
 
-  it("is below what it is about, gates first", () => {
+  it("groups steps by hypothesis, gates first", () => {
     expect(
       groupByBranch(steps, hypotheses).map((branch) => [
         branch.hypothesis?.key,
@@ -28,33 +28,37 @@ describe("a chain", () => {
     expect(orderSteps(steps, hypotheses)).toEqual(["book/b", "book/c", "book/a", "book/d"]);
   });
 
-  it("begins at the step that is next, else at a gap, else on the way", () => {
+  it("selects the next step, else a gap, else a step on the path", () => {
     expect(firstStep(steps, ["book/c"], "book/d")).toBe("book/d");
     expect(firstStep(steps, ["book/c"], undefined)).toBe("book/c");
     expect(firstStep(steps, [], undefined)).toBe("book/a");
     expect(firstStep([], [], undefined)).toBeUndefined();
   });
 
-  it("is split where hosts disagree, and not where a host has no answer", () => {
+  it("is split if verdicts of hosts contradict each other, not if a verdict is missing", () => {
     expect(isSplit(step("a", "x", ["supports", "refutes"]).hosts)).toBe(true);
     expect(isSplit(step("a", "x", ["supports", "not_collected"]).hosts)).toBe(false);
   });
 
-  it("looks at the symptom again by the step of the playbook that was right, else by any that collects", () => {
-    const asks = (playbook: string, about: string, finding: string, verdict = "supports") => ({
+  it("verifies the symptom with a step of the given playbook, else with any collecting step", () => {
+    const collecting = (playbook: string, about: string, finding: string, verdict = "supports") => ({
       ...step(`${about}-${finding}`, about),
       key: `${playbook}/${about}`,
       playbook,
       finding,
       verdict,
     });
-    const all = [asks("a", "h1", "F-1"), asks("a", "symptom", "F-2"), asks("b", "symptom", "F-3")];
+    const all = [
+      collecting("a", "h1", "F-1"),
+      collecting("a", "symptom", "F-2"),
+      collecting("b", "symptom", "F-3"),
+    ];
     expect(symptomStep(all, "b")).toBe("b/symptom");
     expect(symptomStep(all, "c")).toBe("a/symptom");
-    expect(symptomStep([asks("a", "symptom", ""), asks("a", "h1", "F-1")], "a")).toBe("a/h1");
-    expect(symptomStep([asks("a", "symptom", "")], "a")).toBeUndefined();
-    const untaken = { ...asks("b", "symptom", "F-4", "not_collected"), key: "b/probe" };
-    expect(symptomStep([untaken, ...all], "b")).toBe("b/symptom");
-    expect(symptomStep([untaken], "b")).toBe("b/probe");
+    expect(symptomStep([collecting("a", "symptom", ""), collecting("a", "h1", "F-1")], "a")).toBe("a/h1");
+    expect(symptomStep([collecting("a", "symptom", "")], "a")).toBeUndefined();
+    const unanswered = { ...collecting("b", "symptom", "F-4", "not_collected"), key: "b/probe" };
+    expect(symptomStep([unanswered, ...all], "b")).toBe("b/symptom");
+    expect(symptomStep([unanswered], "b")).toBe("b/probe");
   });
 });

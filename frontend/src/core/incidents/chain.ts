@@ -1,4 +1,4 @@
-/** The chain of an incident as its screens read it. Nothing here asks or draws. */
+/** Evidence chain of an incident: grouping and order of its steps. */
 
 type Verdict = "supports" | "refutes" | "inconclusive" | "not_collected";
 
@@ -16,30 +16,30 @@ interface HypothesisLike {
   readonly key: string;
 }
 
-/** Whether hosts give opposite answers to a step. */
+/** Return whether the verdicts of hosts on a step contradict each other. */
 export const isSplit = (hosts: readonly AnswerLike[]): boolean =>
   hosts.some((answer) => answer.verdict === "supports") &&
   hosts.some((answer) => answer.verdict === "refutes");
 
-/** Whether a step is about a hypothesis, which it may name with or without its playbook. */
+/** Return whether a step is about a hypothesis. The step can refer to it with or without the playbook id. */
 export const isAbout = (step: StepLike, hypothesis: HypothesisLike): boolean =>
   hypothesis.key === step.about || hypothesis.key === `${step.playbook}/${step.about}`;
 
-/** The playbook that a step or hypothesis is of. */
+/** Return the playbook id in the key of a step or hypothesis. */
 export const playbookIdOf = (key: string): string => key.split("/", 1)[0] ?? "";
 
 export interface Branch<S, H> {
-  /** undefined: the gates, which are about no hypothesis. */
+  /** undefined for gates: steps that are not about a hypothesis. */
   readonly hypothesis: H | undefined;
   readonly steps: readonly S[];
 }
 
-/** Steps below what they are about: first the gates, then each hypothesis in its order. */
+/** Group steps by hypothesis: first the gates, then the hypotheses in their order. */
 export function groupByBranch<S extends StepLike, H extends HypothesisLike>(
   steps: readonly S[],
   hypotheses: readonly H[],
 ): Branch<S, H>[] {
-  const gates = steps.filter((step) => !hypotheses.some((hypothese) => isAbout(step, hypothese)));
+  const gates = steps.filter((step) => !hypotheses.some((hypothesis) => isAbout(step, hypothesis)));
   const out: Branch<S, H>[] = hypotheses.map((hypothesis) => ({
     hypothesis,
     steps: steps.filter((step) => isAbout(step, hypothesis)),
@@ -47,13 +47,13 @@ export function groupByBranch<S extends StepLike, H extends HypothesisLike>(
   return gates.length > 0 ? [{ hypothesis: undefined, steps: gates }, ...out] : out;
 }
 
-/** The keys of steps in the order in which they are drawn; it is the order of j and k. */
+/** Return the keys of steps in display order, which is also the order of the shortcuts j and k. */
 export const orderSteps = <S extends StepLike, H extends HypothesisLike>(
   steps: readonly S[],
   hypotheses: readonly H[],
 ): string[] => groupByBranch(steps, hypotheses).flatMap((branch) => branch.steps.map((step) => step.key));
 
-/** The step that one looks at first: the missing link that is next, else the first gap, else the first on the way. */
+/** Return the initially selected step: `next`, else the first gap, else the first step on the path, else the first. */
 export const firstStep = (
   steps: readonly StepLike[],
   gaps: readonly string[],
@@ -61,16 +61,17 @@ export const firstStep = (
 ): string | undefined => next ?? gaps[0] ?? steps.find((step) => step.on_path)?.key ?? steps[0]?.key;
 
 /**
- * The step that shows whether the symptom continues: one about the symptom that was answered before, of this playbook if it
- * can be. One that could not be run the first time, as it needs an address, cannot be run again either.
+ * Return the step that verifies whether the symptom continues: a step about the symptom, preferably one that was
+ * answered before and belongs to `playbook`, else any step that collects data. A step that was not collected, for
+ * example because it needs an address, is unlikely to work the second time.
  */
 export function symptomStep(
   steps: readonly (StepLike & { readonly finding: string; readonly verdict: string })[],
   playbook = "",
 ): string | undefined {
-  const collects = steps.filter((step) => step.finding);
-  const symptoms = collects.filter((collect) => collect.about === "symptom");
-  const answered = symptoms.filter((symptom) => symptom.verdict !== "not_collected");
-  const own = (of: typeof symptoms) => of.find((item) => item.playbook === playbook) ?? of[0];
-  return (own(answered) ?? own(symptoms) ?? collects[0])?.key;
+  const collecting = steps.filter((step) => step.finding);
+  const symptoms = collecting.filter((step) => step.about === "symptom");
+  const answered = symptoms.filter((step) => step.verdict !== "not_collected");
+  const preferred = (of: typeof symptoms) => of.find((step) => step.playbook === playbook) ?? of[0];
+  return (preferred(answered) ?? preferred(symptoms) ?? collecting[0])?.key;
 }

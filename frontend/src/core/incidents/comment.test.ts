@@ -8,8 +8,8 @@ const people = (text: string, names: string[]) =>
     commentPart.kind === "person" ? [commentPart.text] : [],
   );
 
-describe("a comment in pieces", () => {
-  it("opens http and https, and nothing else", () => {
+describe("parts of a comment", () => {
+  it("link only http and https URLs", () => {
     expect(links("see https://a.example/x?y=1#z, and http://b.example.")).toEqual([
       "https://a.example/x?y=1#z",
       "http://b.example",
@@ -29,7 +29,7 @@ describe("a comment in pieces", () => {
       expect(links(bad)).toEqual([]);
   });
 
-  it("keeps markup as text", () => {
+  it("keep markup as text", () => {
     const text = '<img src=x onerror=alert(1)> **b** [x](https://a.example"onclick=1)';
     expect(
       splitComment(text, [])
@@ -39,7 +39,7 @@ describe("a comment in pieces", () => {
     expect(links(text)).toEqual(["https://a.example"]);
   });
 
-  it("names people as a whole, the longest name first", () => {
+  it("mention users as whole words, with the longest name preferred", () => {
     expect(people("@ada lovelace and @ada, not @adam nor x@ada", ["ada", "ada lovelace"])).toEqual([
       "@ada lovelace",
       "@ada",
@@ -47,7 +47,7 @@ describe("a comment in pieces", () => {
     expect(people("@LENA", ["lena"])).toEqual(["@LENA"]);
   });
 
-  it("loses no character of any text", () => {
+  it("are together the text of the comment", () => {
     const parts = ["@ada", "https://a.example/(x)", "<b>", "é", "\n", "@", "https://", ")", ".", " ", "😀"];
     let seed = 7;
     const next = () => {
@@ -64,7 +64,7 @@ describe("a comment in pieces", () => {
     }
   });
 
-  it("knows the name that is being typed", () => {
+  it("return the prefix of a mention at the caret", () => {
     expect(mentionPrefix("hello @le", 9)).toEqual({ at: 6, typed: "le" });
     expect(mentionPrefix("mail a@le", 9)).toBeUndefined();
     expect(mentionPrefix("@lena, and", 10)).toBeUndefined();

@@ -1,28 +1,28 @@
 /**
- * A comment is plain text. These are the pieces that a screen makes of it: words, addresses that may be opened, and
- * people who are named. Joined again they are the text, character by character.
+ * Part of a comment, which is plain text: text, link or mentioned user. The texts of all parts, concatenated, are the
+ * text of the comment.
  */
 export type CommentPart =
   | { kind: "text"; text: string }
   | { kind: "link"; text: string; href: string }
   | { kind: "person"; text: string };
 
-/** http and https alone, and nothing that could stand for a quote, a bracket or the end of a sentence. */
+/** http and https URLs, without quotes and markup characters. */
 const URL_PATTERN = /https?:\/\/[^\s<>"'`\\^{}|]+/gi;
 const TRAILING = new Set(".,;:!?)]*_~");
 const LONGEST_URL = 2000;
 
-/** Whether the last bracket belongs to the address, as in that of an article on Futex_(Linux). */
+/** Return whether the closing brackets of a URL are balanced, as in `/wiki/Futex_(Linux)`. */
 const closes = (text: string) => text.split("(").length >= text.split(")").length;
 
-/** What may be opened of a piece of text that looks like an address; undefined where it is none. */
+/** Return the link of a matched URL without trailing punctuation, or undefined if it is not a valid URL. */
 function linkOf(match: string): { text: string; href: string } | undefined {
   let text = match;
   while (TRAILING.has(text.at(-1) ?? "") && !(text.endsWith(")") && closes(text))) text = text.slice(0, -1);
   if (text.length > LONGEST_URL) return undefined;
   try {
     const url = new URL(text);
-    // A name before the host shows one address and leads to another.
+    // A user name in a URL (`good.example@evil.example`) can disguise its host.
     if (
       (url.protocol !== "http:" && url.protocol !== "https:") ||
       url.username ||
@@ -36,7 +36,7 @@ function linkOf(match: string): { text: string; href: string } | undefined {
   }
 }
 
-/** Where `@name` is a whole word, for the names that the server has recognized. */
+/** Split a text at each `@name` that is a whole word. `names` are the names that the server recognized. */
 function peopleIn(text: string, names: readonly string[]): CommentPart[] {
   const sorted = [...names].sort((a, b) => b.length - a.length);
   const pieces: CommentPart[] = [];
@@ -71,7 +71,7 @@ export function splitComment(text: string, names: readonly string[]): CommentPar
   return pieces;
 }
 
-/** The beginning of a name that is being typed behind `@`, at the caret. */
+/** Return the text between the last `@` and the caret, and the index of the `@`, while the user types a mention. */
 export function mentionPrefix(text: string, caret: number): { at: number; typed: string } | undefined {
   const before = text.slice(0, caret);
   const at = before.lastIndexOf("@");

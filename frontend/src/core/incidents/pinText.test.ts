@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { pinText } from "./pinText";
 
-describe("what a pin showed", () => {
+describe("snapshot of a pin", () => {
   it.each([
     [{ lines: [{ number: 3, text: "cpu0 1 2" }] }, "cpu0 1 2"],
     [{ lines: Array.from({ length: 9 }, (_, n) => ({ number: n, text: `l${n}` })) }, "l0\nl1\nl2\nl3\n…"],
@@ -17,5 +17,5 @@ describe("what a pin showed", () => {
     [{ frame: "f", share: 0.382, samples: 1200 }, "f · 38.2\u2009% · n 1,200"],
     [{}, ""],
     [{ lines: "no list" }, ""],
-  ])("is summarized in a few words: %j", (snapshot, text) => expect(pinText(snapshot)).toBe(text));
+  ])("has a short text: %j", (snapshot, text) => expect(pinText(snapshot)).toBe(text));
 });

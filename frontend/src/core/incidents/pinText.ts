@@ -1,4 +1,4 @@
-/** What a pin showed when it was made, as text. The server read it; its form depends on the kind of the pin. */
+/** Text of the snapshot of a pin. The server creates the snapshot; its fields depend on the kind of the pin. */
 import { count, number, percent, quantity } from "../text/format";
 
 const MOST_LINES = 4;
@@ -8,7 +8,7 @@ type Snapshot = Readonly<Record<string, unknown>>;
 const isRecord = (value: unknown): value is Snapshot => typeof value === "object" && value !== null;
 const records = (value: unknown): Snapshot[] => (Array.isArray(value) ? value.filter(isRecord) : []);
 
-/** One line or a few; empty where there is nothing to tell. */
+/** Return the snapshot as one or a few lines of text, or "" if it has no known fields. */
 export function pinText(snapshot: Snapshot): string {
   if (snapshot.lines !== undefined) return linesText(records(snapshot.lines));
   if (typeof snapshot.frame === "string")
@@ -31,7 +31,7 @@ function linesText(lines: readonly Snapshot[]): string {
   return [...visible, ...(lines.length > MOST_LINES ? ["…"] : [])].join("\n");
 }
 
-/** A number without a unit is a name (a port, a process) and never shortened. */
+/** Return a value as text. A number without a unit is an identifier (port, pid) and is not rounded. */
 const valueText = (value: unknown, unit: unknown): string =>
   typeof value === "number" && typeof unit === "string" && unit !== ""
     ? quantity(value, unit)

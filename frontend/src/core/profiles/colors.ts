@@ -1,23 +1,23 @@
-/** Colors of frames by what they are or by where they are from. Differences have colors of their own. */
+/** Colors of frames by kind or by module. For colors of comparisons see `deltaFill`. */
 import { type FlameNode, type FrameKind, frameFill, hash01, type Scheme, walk } from "./flame";
 
 export const COLORS = ["kind", "module"] as const;
 export type ColorBy = (typeof COLORS)[number];
 
-/** The last part of a module's path, by which people know it. */
+/** Return the file name of a module. */
 export const moduleName = (module: string): string =>
   module
     .replace(/ \(deleted\)$/, "")
     .split("/")
     .at(-1) || module;
 
-/** What a frame is labeled with: one that has only an address is labeled with its module. */
+/** Return the label of a frame: its name; of a frame without a symbol, its module and `[unknown]`. */
 export const frameLabel = (node: FlameNode): string =>
   node.name === "[unknown]" && node.module && node.module !== node.name
     ? `${moduleName(node.module)} [unknown]`
     : node.name;
 
-/** The color of a module: a hue from its name. Kernel and unnamed frames keep their own, quieter ones. */
+/** Return the color of a module. The hue is a hash of its file name. */
 export function moduleFill(module: string, scheme: Scheme): string {
   const name = moduleName(module);
   const hue = Math.round(hash01(name) * 360);
@@ -27,7 +27,7 @@ export function moduleFill(module: string, scheme: Scheme): string {
     : `hsl(${hue} 60% ${(74 + step).toFixed(0)}%)`;
 }
 
-/** The color of a frame. A frame without a symbol is muted in either way. */
+/** Return the color of a frame by kind or module. Kernel frames and frames without a symbol always use their kind. */
 export function fillOf(node: FlameNode, by: ColorBy, scheme: Scheme): string {
   const kind: FrameKind = node.above ? "pruned" : node.kind;
   const isNamed = kind === "user" || kind === "inlined" || kind === "jit";
@@ -38,12 +38,12 @@ export function fillOf(node: FlameNode, by: ColorBy, scheme: Scheme): string {
 export interface LegendItem {
   module: string;
   name: string;
-  /** What the frames of the module weigh themselves. */
+  /** Sum of the self weights of all frames of the module. */
   self: number;
   fill: string;
 }
 
-/** The modules with most weight of their own in a drawing, and the sum of all others. */
+/** Return the `limit` modules with the largest self weight in a tree. */
 export function moduleLegend(root: FlameNode, scheme: Scheme, limit: number): LegendItem[] {
   const sums = new Map<string, { self: number; node: FlameNode }>();
   for (const { node } of walk(root)) {

@@ -10,7 +10,7 @@ const head = (change: Partial<DiffHead> = {}): DiffHead => ({
 });
 const plain = (text: string) => text.replaceAll("\u2009", " ");
 
-it("divides each side by its own whole", () => {
+it("normalizes each side by its own total", () => {
   expect(plain(sidesOf({ a: 121, b: 804, delta: 0.281 }, head()))).toBe("A 12.1 % → B 40.2 %  ▲ +28.1 %");
   expect(plain(sidesOf({ a: 500, b: 0, delta: -0.5 }, head({ normalize: "cpu" })))).toBe(
     "A 50.0 % → B 0 %  ▼ −50.0 %",
@@ -18,7 +18,7 @@ it("divides each side by its own whole", () => {
   expect(plain(sidesOf({ a: 5, b: 10, delta: 0 }, head()))).toBe("A 0.5 % → B 0.5 %  0 %");
 });
 
-it("states rates per second and per request in the unit of the profile", () => {
+it("formats rates per second and per request in the unit of the profile", () => {
   const wall = head({ normalize: "wall", exposure_a: 30, exposure_b: 60 });
   expect(sidesOf({ a: 60, b: 60, delta: -1 }, wall)).toBe("A 2/s → B 1/s  ▼ −1/s");
   const waits = head({ normalize: "work", unit: "ns", exposure_a: 100, exposure_b: 100 });
@@ -27,6 +27,6 @@ it("states rates per second and per request in the unit of the profile", () => {
   expect(rate(0, wall)).toBe("0/s");
 });
 
-it("does not divide by nothing", () => {
+it("does not divide by zero", () => {
   expect(plain(sideRate(5, "a", head({ exposure_a: 0 })))).toBe("0 %");
 });

@@ -1,10 +1,10 @@
-/** Differences of two profiles: A is before, B after; weights are divided by what each side has as a whole. */
+/** Comparison of two profiles: A is before, B after. Weights are normalized by the total of each side. */
 
 import { duration, number, percent } from "../text/format";
 import type { Message } from "../text/messages";
 import type { FlameNode, PathStep } from "./flame";
 
-/** A comparison, built or on its way; a side may be several profiles added up, of which the first is named. */
+/** State of a comparison. A side is the sum of `profiles` profiles; `profile_id` is the first of them. */
 export interface DiffState {
   id: string;
   state: "queued" | "running" | "ready" | "failed";
@@ -15,7 +15,7 @@ export interface DiffState {
 
 export const isBuilt = ({ state }: DiffState): boolean => state === "ready" || state === "failed";
 
-/** What weights are divided by: samples, CPU seconds, seconds of the recording, or units of work. */
+/** Divisor of weights: samples, CPU seconds, seconds of the recording, or units of work. */
 export const NORMALIZATIONS = ["share", "cpu", "wall", "work"] as const;
 export type Normalization = (typeof NORMALIZATIONS)[number];
 
@@ -31,11 +31,11 @@ export interface DiffTree extends DiffHead {
   path?: PathStep[];
   vanished: DiffPath[];
   new: DiffPath[];
-  /** Base name → the names of functions that are drawn under it. */
+  /** Base name → function names that were merged into it. */
   merged: Record<string, readonly string[]>;
 }
 
-/** A path that only one side has. */
+/** Stack that only one side has. */
 export interface DiffPath {
   path: string[];
   node: number;
@@ -44,7 +44,7 @@ export interface DiffPath {
   changed: boolean;
 }
 
-/** A weight that was divided: a share of samples or CPU time, or a rate per second or per request. */
+/** Return the text of a normalized weight: a share of samples or CPU time, or a rate per second or per request. */
 export function rate(value: number, { normalize, unit }: DiffHead): string {
   if (normalize === "share" || normalize === "cpu") return percent(value);
   return `${unit === "ns" ? duration(value) : number(value)}/${normalize === "wall" ? "s" : "req"}`;
@@ -52,19 +52,19 @@ export function rate(value: number, { normalize, unit }: DiffHead): string {
 
 const divided = (weight: number, exposure: number): number => (exposure > 0 ? weight / exposure : 0);
 
-/** A difference with its sign: `▲ +28.1 %`; of what is equal, `0 %`. */
+/** Return the text of a difference with its sign, such as `▲ +28.1 %`; `0 %` for no difference. */
 export function signedRate(delta: number, head: DiffHead): string {
   const sign = delta > 0 ? "▲ +" : delta < 0 ? "▼ −" : "";
   return `${sign}${rate(Math.abs(delta), head)}`;
 }
 
-/** `A 12.1 % → B 40.2 %  ▲ +28.1 %`. */
+/** Return both sides of a frame as text, such as `A 12.1 % → B 40.2 %  ▲ +28.1 %`. */
 export function sidesOf(node: Pick<FlameNode, "a" | "b" | "delta">, head: DiffHead): string {
   const a = divided(node.a ?? 0, head.exposure_a);
   const b = divided(node.b ?? 0, head.exposure_b);
   return `A ${rate(a, head)} → B ${rate(b, head)}  ${signedRate(node.delta ?? b - a, head)}`;
 }
 
-/** A weight of one side. */
+/** Return the text of the normalized weight of a side. */
 export const sideRate = (weight: number, side: "a" | "b", head: DiffHead): string =>
   rate(divided(weight, side === "a" ? head.exposure_a : head.exposure_b), head);

@@ -29,7 +29,7 @@ const tree = node(0, "all", 100, {
 });
 
 describe("colors by module", () => {
-  it("gives frames of one module one color, and keeps unnamed and kernel frames quiet", () => {
+  it("are equal for frames of a module, and unchanged for unnamed and kernel frames", () => {
     const ssl = node(9, "SSL_write", 1, { module: "/usr/lib/libssl.so.3" });
     expect(fillOf(ssl, "module", "light")).toBe(
       fillOf(tree.children?.[0]?.children?.[0] as FlameNode, "module", "light"),
@@ -40,7 +40,7 @@ describe("colors by module", () => {
     const kernel = node(9, "do_read", 1, { module: "[kernel.kallsyms]", kind: "kernel" });
     expect(fillOf(kernel, "module", "dark")).toBe(fillOf(kernel, "kind", "dark"));
   });
-  it("lists modules by their own weight", () => {
+  it("have a legend sorted by self weight", () => {
     const items = moduleLegend(tree, "light", 5);
     expect(items.map((item) => [item.name, item.self])).toEqual([
       ["libssl.so.3", 50],
@@ -48,7 +48,7 @@ describe("colors by module", () => {
     ]);
     expect(moduleLegend(tree, "light", 1)).toHaveLength(1);
   });
-  it("names a module by its file, and an address by its module", () => {
+  it("name a module by its file name, and an unknown frame by its module", () => {
     expect(moduleName("/usr/bin/feed (deleted)")).toBe("feed");
     expect(moduleName("[kernel.kallsyms]")).toBe("[kernel.kallsyms]");
     expect(frameLabel(node(1, "[unknown]", 1, { module: "/usr/bin/gzip" }))).toBe("gzip [unknown]");
@@ -57,12 +57,12 @@ describe("colors by module", () => {
 });
 
 describe("paths and matches", () => {
-  it("names the frames down to one", () => {
+  it("return the frames from the root to a frame", () => {
     expect(pathTo(tree, 3).map((item) => item.name)).toEqual(["all", "main", "feed+0x12"]);
     expect(pathTo(tree, 4).map((item) => item.name)).toEqual(["all", "swapper"]);
     expect(pathTo(tree, 77)).toEqual([]);
   });
-  it("zooms within what is drawn until the server answers", () => {
+  it("zoom within the loaded tree until the server responds", () => {
     const whole: { tree: FlameNode; path: PathStep[] } = { tree, path: [] };
     const zoomed = zoomWithin(whole, ["main", "SSL_read"]);
     expect(zoomed?.tree.name).toBe("SSL_read");
@@ -73,12 +73,12 @@ describe("paths and matches", () => {
     expect(zoomWithin(zoomed as NonNullable<typeof zoomed>, ["main"])).toBeUndefined();
     expect(zoomWithin(whole, ["main", "gone"])).toBeUndefined();
   });
-  it("matches a part of a name or a pattern; a pattern that is none matches nothing", () => {
+  it("accept a part of a name or a regular expression; an invalid expression matches nothing", () => {
     expect([...matchingIds(tree, "ssl")]).toEqual([2]);
     expect([...matchingIds(tree, "/^(main|ssl_.*)$/")].sort()).toEqual([1, 2]);
     expect([...matchingIds(tree, "/(/")]).toEqual([]);
   });
-  it("matches exactly one name by its pattern", () => {
+  it("match exactly one name with exactPattern", () => {
     for (const name of ["operator()", "a+0x1f", "std::vector<int>::at[abi:v1]", "x.y*"]) {
       expect(new RegExp(exactPattern(name)).test(name)).toBe(true);
       expect(new RegExp(exactPattern(name)).test(`${name}x`)).toBe(false);
@@ -86,7 +86,7 @@ describe("paths and matches", () => {
   });
 });
 
-it("opens the heaviest calls first and lists only what is open, without pruned remains", () => {
+it("opens the heaviest calls and lists only children of open nodes, without pruned nodes", () => {
   expect([...heaviestPath(tree)]).toEqual([0, 1, 2]);
   const rows = callRows(tree, new Set([0, 1]), 100);
   expect(rows.map((row) => [row.node.name, row.depth, row.hasChildren])).toEqual([
@@ -99,7 +99,7 @@ it("opens the heaviest calls first and lists only what is open, without pruned r
   expect(callRows(tree, new Set([0, 1]), 2)).toHaveLength(2);
 });
 
-it("has a key for each act that keys can do", () => {
+it("maps the key of each action back to the action", () => {
   for (const act of FRAME_ACTS) {
     const key = keyOf(act);
     if (key && key !== "Enter") expect(frameAct(key)).toBe(act);
@@ -107,7 +107,7 @@ it("has a key for each act that keys can do", () => {
   expect(frameAct("w")).toBeUndefined();
 });
 
-it("puts bins of tracks on the shared axis", () => {
+it("returns the position of bins on the shared time axis, and the peak of all tracks", () => {
   const track = { cpu: -1, pid: 7, tid: 9, comm: "feed", weight: 6, counts: [1, 5] };
   const data = { t0_ns: 100, bin_ns: 10, tracks: [track] };
   expect(binBox(data, 1, { from: 90, to: 190 }, 1000)).toEqual({ left: 200, right: 300 });

@@ -27,8 +27,8 @@ const tree: FlameNode = {
 };
 const channels = (fill: string) => (fill.match(/\d+/g) ?? []).map(Number) as [number, number, number];
 
-describe("colors of a difference", () => {
-  it("is red where B grew, blue where it shrank, grey where both are alike", () => {
+describe("colors of a comparison", () => {
+  it("are red for growth, blue for shrinkage and gray for no change", () => {
     fc.assert(
       fc.property(
         fc.double({ min: 1e-6, max: 1, noNaN: true }),
@@ -44,17 +44,17 @@ describe("colors of a difference", () => {
       ),
     );
   });
-  it("grows stronger with the change and is grey where nothing changed at all", () => {
+  it("are stronger for larger changes, and gray if nothing in the tree changed", () => {
     const red = (d: number) => channels(deltaFill(d, 0.4, "light"))[1];
     expect(red(0.4)).toBeLessThan(red(0.1));
     expect(red(0.1)).toBeLessThan(red(0.01));
     expect(deltaFill(0.2, 0, "light")).toBe(deltaFill(0, 1, "light"));
     expect(deltaFill(Number.NaN, 1, "dark")).toBe(deltaFill(0, 1, "dark"));
   });
-  it("has a second cue besides color", () => {
+  it("have a glyph as an additional cue", () => {
     expect([deltaGlyph(0.02), deltaGlyph(-0.02), deltaGlyph(0)]).toEqual(["▲ ", "▼ ", ""]);
   });
-  it("does not let dimmed ancestors or chance set the scale", () => {
+  it("have a scale without ancestors and insignificant changes", () => {
     const changed = (node: FlameNode): FlameNode => ({ ...node, verdict: "changed" });
     const children = [
       changed(leaf(2, "y", 1, -0.3)),
@@ -68,7 +68,7 @@ describe("colors of a difference", () => {
   });
 });
 
-it("gives the same color to the same name, and other families other hues", () => {
+it("returns the same color for the same name, and a different hue for each kind", () => {
   expect(frameFill("user", "memcpy", "light")).toBe(frameFill("user", "memcpy", "light"));
   const hue = (fill: string) => Number(/hsl\((\d+)/.exec(fill)?.[1]);
   fc.assert(
@@ -79,8 +79,8 @@ it("gives the same color to the same name, and other families other hues", () =>
   );
 });
 
-describe("moving between frames", () => {
-  it("goes to the widest child, the parent, and siblings in the order of the drawing", () => {
+describe("neighbour", () => {
+  it("returns the widest child, the parent, or a sibling in display order", () => {
     expect(neighbour(tree, 0, "child")?.name).toBe("main");
     expect(neighbour(tree, 1, "child")?.name).toBe("a");
     expect(neighbour(tree, 3, "next")?.name).toBe("b");
@@ -89,7 +89,7 @@ describe("moving between frames", () => {
     expect(neighbour(tree, 0, "parent")).toBeUndefined();
     expect(neighbour(tree, 99, "child")).toBeUndefined();
   });
-  it("walks stacks of any depth", () => {
+  it("supports stacks of 20,000 frames", () => {
     let deep: FlameNode = leaf(20000, "end", 1);
     for (let i = 19999; i >= 0; i -= 1) deep = { ...leaf(i, "f", 1), children: [deep] };
     expect([...walk(deep)].length).toBe(20001);
@@ -97,7 +97,7 @@ describe("moving between frames", () => {
   });
 });
 
-it("puts the zoomed frame under its ancestors, each as wide as the drawing", () => {
+it("places the zoomed frame below its ancestors, each with the full width", () => {
   const zoomed = leaf(3, "a", 6);
   const tree = underAncestors(
     [

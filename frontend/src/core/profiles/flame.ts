@@ -1,22 +1,22 @@
-/** A frame as the server draws it: `value` is its weight with everything below it, `self` its own. */
+/** Frame of a flame graph: `value` is its total weight including children, `self` its self weight. */
 export interface FlameNode {
   id: number | string;
   name: string;
   value: number;
   self: number;
   kind: FrameKind;
-  /** The file or map that the frame is in; absent where that is unknown. */
+  /** File or memory map that contains the frame; absent if unknown. */
   module?: string;
   children?: FlameNode[];
-  /** In a difference: weights of both sides, and B − A after each was divided by what its side has as a whole. */
+  /** In a comparison: weights of both sides, and B − A of the weights normalized by the total of their side. */
   a?: number;
   b?: number;
   delta?: number;
-  /** Whether the difference is more than chance; `few`: too few samples to test, null: not one frame. */
+  /** Whether the difference is significant; `few`: too few samples to test, null: not a single frame. */
   verdict?: "changed" | "noise" | "few" | null;
-  /** The least difference that would be more than chance. */
+  /** Smallest significant difference. */
   noise?: number | null;
-  /** An ancestor of the frame that was zoomed to: full width, dimmed. */
+  /** Whether the frame is an ancestor of the zoomed frame, which has the full width and is dimmed. */
   above?: boolean;
 }
 
@@ -32,14 +32,14 @@ export type FrameKind =
   | "idle";
 export type Scheme = "light" | "dark";
 
-/** A place on the way from the root to the frame that was zoomed to. */
+/** Frame on the path from the root to the zoomed frame. */
 export interface PathStep {
   id: number | string;
   name: string;
   kind?: FrameKind;
 }
 
-/** The zoomed frame under a column of its ancestors, each as wide as the whole drawing. */
+/** Return the zoomed frame as the leaf of a column of its ancestors, each with the full width. */
 export function underAncestors(path: readonly PathStep[], tree: FlameNode): FlameNode {
   let node = tree;
   for (let i = path.length - 1; i >= 0; i -= 1) {
@@ -60,8 +60,8 @@ export function underAncestors(path: readonly PathStep[], tree: FlameNode): Flam
 }
 
 /**
- * What is known of a zoom before the server answers: the part of a drawn tree below `names`, which begin below the
- * root. Undefined where the drawing does not have that frame.
+ * Return the part of a loaded tree below the path `names`, to display it until the server responds to a zoom. `names`
+ * starts below the root. Returns undefined if the tree does not contain the frame.
  */
 export function zoomWithin<T extends { tree: FlameNode; path?: readonly PathStep[] | undefined }>(
   present: T,
@@ -81,7 +81,7 @@ export function zoomWithin<T extends { tree: FlameNode; path?: readonly PathStep
   return { ...present, path, tree };
 }
 
-/** Every node with its parent, depth first, without recursion: stacks may be thousands of frames deep. */
+/** Yield each node with its parent, depth first. Not recursive, because stacks can be thousands of frames deep. */
 export function* walk(
   root: FlameNode,
 ): Generator<{ node: FlameNode; parent: FlameNode | null; depth: number }> {
@@ -96,7 +96,7 @@ export function* walk(
   }
 }
 
-/** The nodes from the root down to a frame, itself included; empty where the tree has none of that id. */
+/** Return the nodes from the root to a frame, including it, or [] if the tree does not contain the id. */
 export function pathTo(root: FlameNode, id: FlameNode["id"]): FlameNode[] {
   const path: FlameNode[] = [];
   for (const { node, depth } of walk(root)) {
@@ -112,7 +112,7 @@ export function findFrame(root: FlameNode, id: FlameNode["id"]): FlameNode | und
   return undefined;
 }
 
-/** Ids of the drawn frames whose name holds `text`, in any case. */
+/** Return the ids of frames whose name contains `text`, case-insensitive. */
 export function namesWith(root: FlameNode, text: string): Set<FlameNode["id"]> {
   const needle = text.toLowerCase();
   const matches = new Set<FlameNode["id"]>();
@@ -120,26 +120,26 @@ export function namesWith(root: FlameNode, text: string): Set<FlameNode["id"]> {
   return matches;
 }
 
-/** A search between slashes is a pattern; anything else is a part of a name. */
+/** Return the regular expression in a search such as `/^malloc/`, or undefined if it is plain text. */
 export const patternOf = (q: string): string | undefined => /^\/(.+)\/$/.exec(q)?.[1];
 
-/** Ids of the drawn frames that a search matches, for trees whose ids the server's search does not know. */
+/** Return the ids of frames that match a search, for trees whose ids the search of the server does not know. */
 export function matchingIds(root: FlameNode, q: string): Set<FlameNode["id"]> {
   const pattern = patternOf(q);
   if (pattern === undefined) return namesWith(root, q);
   const matches = new Set<FlameNode["id"]>();
   try {
-    const read = new RegExp(pattern, "i");
-    for (const { node } of walk(root)) if (read.test(node.name)) matches.add(node.id);
+    const regexp = new RegExp(pattern, "i");
+    for (const { node } of walk(root)) if (regexp.test(node.name)) matches.add(node.id);
   } catch {
-    // A pattern of RE2 that this browser cannot read marks nothing; its share is still displayed.
+    // JavaScript cannot parse all RE2 patterns. Then no frame is highlighted, but the server still returns the share.
   }
   return matches;
 }
 
 export type Direction = "parent" | "child" | "next" | "previous";
 
-/** The frame that an arrow key leads to; the widest child, or the sibling in drawing order. */
+/** Return the frame that an arrow key moves to: the parent, the widest child, or a sibling in display order. */
 export function neighbour(root: FlameNode, id: FlameNode["id"], direction: Direction): FlameNode | undefined {
   for (const { node, parent } of walk(root)) {
     if (node.id !== id) continue;
@@ -152,11 +152,11 @@ export function neighbour(root: FlameNode, id: FlameNode["id"], direction: Direc
   return undefined;
 }
 
-/** Siblings in the order of the drawing: by name, which carries no time. */
+/** Return siblings in display order: by name. The x axis of a flame graph is not time. */
 export const visibleFrames = (nodes: readonly FlameNode[]): FlameNode[] =>
   [...nodes].sort((x, y) => (x.name < y.name ? -1 : x.name > y.name ? 1 : 0));
 
-/** FNV-1a over UTF-16 units, to a number in 0..1. */
+/** Return the FNV-1a hash of the UTF-16 code units of a text, scaled to 0..1. */
 export function hash01(text: string): number {
   let h = 0x811c9dc5;
   for (let i = 0; i < text.length; i += 1) {
@@ -167,8 +167,8 @@ export function hash01(text: string): number {
 }
 
 /**
- * Color of a frame in an ordinary graph: warm for user code, grey-blue for the kernel, green for code that
- * was compiled at run time; the shade within a family comes from the name and means nothing.
+ * Return the color of a frame by kind: warm for user code, gray-blue for the kernel, green for JIT-compiled code. The
+ * shade is a hash of the name and has no meaning.
  */
 export function frameFill(kind: FrameKind, name: string, scheme: Scheme): string {
   const spread = hash01(name);
@@ -196,9 +196,9 @@ const GREW = { light: [232, 92, 80], dark: [240, 96, 82] } as const;
 const SHRANK = { light: [88, 150, 232], dark: [84, 156, 242] } as const;
 
 /**
- * Color of a frame in a difference: red where B has more than A, blue where it has less, grey where it is no more
- * than chance. `delta` is the marked difference, `extent` the largest one in the drawing; the square root keeps small
- * changes visible next to a large one. Red and blue are distinguishable with every common color blindness.
+ * Return the color of a frame in a comparison: red if B has more than A, blue if less, gray if not significant. `delta`
+ * is the result of `markedDelta`, `extent` the largest delta in the graph. The square root keeps small changes visible.
+ * Red and blue are distinguishable with all common types of color blindness.
  */
 export function deltaFill(delta: number, extent: number, scheme: Scheme): string {
   const from = NEUTRAL[scheme];
@@ -208,18 +208,18 @@ export function deltaFill(delta: number, extent: number, scheme: Scheme): string
   return rgb([0, 1, 2].map((i) => Math.round((from[i] ?? 0) + ((to[i] ?? 0) - (from[i] ?? 0)) * t)));
 }
 
-/** How much a frame changed by more than chance: what is drawn in color. Chance and ancestors have none. */
+/** Return the delta of a frame if it is significant, else 0. Ancestors of the zoomed frame have 0. */
 export const markedDelta = (node: FlameNode): number =>
   node.above || node.verdict !== "changed" ? 0 : (node.delta ?? 0);
 
-/** The largest change in a drawing, the full strength of its colors. */
+/** Return the largest significant delta of a tree, which has the strongest color. */
 export function deltaExtent(root: FlameNode): number {
   let extent = 0;
   for (const { node } of walk(root)) extent = Math.max(extent, Math.abs(markedDelta(node)));
   return extent;
 }
 
-/** A second cue besides color: ▲ grew, ▼ shrank. */
+/** Return ▲ for growth or ▼ for shrinkage, as a cue in addition to color. */
 export const deltaGlyph = (delta: number): string => (delta > 0 ? "▲ " : delta < 0 ? "▼ " : "");
 
 const hsl = (h: number, s: number, l: number): string => `hsl(${h.toFixed(0)} ${s}% ${l.toFixed(0)}%)`;

@@ -1,4 +1,4 @@
-/** What can be done with one frame, by menu or by key. */
+/** Actions on a frame, available in its menu and in part with a key. */
 export const FRAME_ACTS = [
   "zoom",
   "sandwich",
@@ -25,5 +25,5 @@ export const frameAct = (key: string): FrameAct | undefined => KEYS[key];
 export const keyOf = (act: FrameAct): string =>
   act === "zoom" ? "Enter" : (Object.entries(KEYS).find(([, known]) => known === act)?.[0] ?? "");
 
-/** A pattern of RE2 that matches exactly this name. */
+/** Return an RE2 pattern that matches exactly this name. */
 export const exactPattern = (name: string): string => `^${name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")}$`;

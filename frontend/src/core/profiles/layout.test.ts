@@ -24,7 +24,7 @@ const trees: fc.Arbitrary<FlameNode> = fc.letrec<{ tree: FlameNode }>((tie) => (
   ),
 })).tree;
 
-it("lays frames out inside their callers, side by side, and points back to them", () => {
+it("places frames side by side within their callers, and returns the box at a position", () => {
   fc.assert(
     fc.property(trees, fc.integer({ min: 60, max: 2000 }), (tree, width) => {
       const levels = layOutFrames(tree, width, 0.5);
@@ -50,14 +50,14 @@ it("lays frames out inside their callers, side by side, and points back to them"
   );
 });
 
-it("draws stacks of any depth", () => {
+it("supports stacks of 5,000 frames", () => {
   let deep = make("end", 1, []);
   for (let at = 0; at < 5000; at += 1) deep = make("f", 0, [deep]);
   expect(layOutFrames(deep, 800, 1)).toHaveLength(5001);
   expect(countBoxes(deep, 800, 1)).toBe(5001);
 });
 
-it("shortens names to what fits", () => {
+it("shortens names to the available width", () => {
   expect(fitText("memcpy", 60, 6)).toBe("memcpy");
   expect(fitText("entry_SYSCALL_64", 60, 6)).toBe("entry_SYS…");
   expect(fitText("memcpy", 12, 6)).toBe("");

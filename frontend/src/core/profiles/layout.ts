@@ -1,4 +1,4 @@
-/** Where the frames of a tree are drawn: pure, so that painting and pointing use the same boxes. */
+/** Layout of the frames of a flame graph. Rendering and hit tests use the same boxes. */
 import { type FlameNode, visibleFrames } from "./flame";
 
 export interface Box {
@@ -11,7 +11,7 @@ export interface Box {
 /** Boxes by level, each level from left to right. */
 export type Levels = readonly (readonly Box[])[];
 
-/** The boxes of all frames that are at least `least` px wide; the root is as wide as `width`. */
+/** Return the boxes of all frames that are at least `least` px wide. The root is `width` px wide. */
 export function layOutFrames(root: FlameNode, width: number, least: number): Levels {
   const levels: Box[][] = [[{ node: root, x: 0, width }]];
   for (let above = levels[0]; above && above.length > 0; above = levels.at(-1)) {
@@ -32,7 +32,7 @@ export function layOutFrames(root: FlameNode, width: number, least: number): Lev
   return levels;
 }
 
-/** The box of a level under `x`, by bisection. */
+/** Return the box of a level at `x`, or undefined, by binary search. */
 export function boxAt(level: readonly Box[] | undefined, x: number): Box | undefined {
   if (!level) return undefined;
   let low = 0;
@@ -47,22 +47,22 @@ export function boxAt(level: readonly Box[] | undefined, x: number): Box | undef
   return undefined;
 }
 
-/** How many frames are at least `least` px wide when the root is as wide as `width`. */
+/** Return the number of frames that are at least `least` px wide. The root is `width` px wide. */
 export function countBoxes(root: FlameNode, width: number, least: number): number {
   let count = 0;
-  const left = [{ node: root, wide: width }];
-  for (let item = left.pop(); item; item = left.pop()) {
+  const stack = [{ node: root, wide: width }];
+  for (let item = stack.pop(); item; item = stack.pop()) {
     count += 1;
     const { node, wide } = item;
     for (const child of node.children ?? []) {
       const childWide = node.value > 0 ? (child.value / node.value) * wide : 0;
-      if (childWide >= least) left.push({ node: child, wide: childWide });
+      if (childWide >= least) stack.push({ node: child, wide: childWide });
     }
   }
   return count;
 }
 
-/** The part of a name that fits into `px` in a font whose letters are `letterPx` wide; "" where nothing does. */
+/** Return a name shortened to `px` in a font with letters of `letterPx` px, or "" if fewer than 3 letters fit. */
 export function fitText(name: string, px: number, letterPx: number): string {
   const letters = Math.floor(px / letterPx);
   if (letters >= name.length) return name;

@@ -1,4 +1,4 @@
-/** Tracks of samples over time: which cells are visible, and what is under the pointer. Pure. */
+/** Tracks of samples over time, by thread, process or CPU: positions, peak and labels. */
 import { type Range, toX } from "../time/range";
 
 export interface SampleTrack {
@@ -16,7 +16,7 @@ export interface TracksData {
   tracks: readonly SampleTrack[];
 }
 
-/** The range of a bin on the shared axis, in px. */
+/** Return the position of a bin on the shared time axis, in px. */
 export function binBox(
   data: TracksData,
   bin: number,
@@ -29,7 +29,7 @@ export function binBox(
   };
 }
 
-/** The most that one track has in one bin; at least 1. All tracks share it, so that they can be compared. */
+/** Return the largest count of all bins, at least 1. All tracks use this scale, so that they are comparable. */
 export function peakOf(data: TracksData): number {
   let peak = 1;
   for (const track of data.tracks) for (const value of track.counts) if (value > peak) peak = value;

@@ -19,8 +19,8 @@ const finding = (unit: string, value: number, detail: Record<string, unknown> = 
   ],
 });
 
-describe("the text of a measure", () => {
-  it("writes the number alone where the words name its unit", () => {
+describe("describeMeasure", () => {
+  it("omits the unit if the text after the number names it", () => {
     expect(describeMeasure("{value} connections a second", finding("per_s", 1586.13))).toBe(
       "1,586 connections a second",
     );
@@ -30,7 +30,7 @@ describe("the text of a measure", () => {
     expect(describeMeasure("每次等待 {value} 毫秒", finding("ms", 44.1))).toBe("每次等待 44.1 毫秒");
   });
 
-  it("writes the unit where the words do not", () => {
+  it("appends the unit if the text does not name it", () => {
     expect(describeMeasure("holds {value} of memory", finding("bytes", 2 ** 31))).toBe(
       "holds 2\u2009GiB of memory",
     );
@@ -43,8 +43,8 @@ describe("the text of a measure", () => {
   });
 });
 
-describe("the numbers of a finding", () => {
-  it("have the subject of the finding or their own, and were compared or not", () => {
+describe("numbers of a finding", () => {
+  it("have their own subject or that of the finding, with or without a threshold", () => {
     const { numbers, ...rest } = finding("ms", 7);
     const related = { ...numbers[0]!, op: null, threshold: null, subject: {} };
     const [own, other] = toFigures({ ...rest, numbers: [...numbers, related] });
@@ -54,8 +54,8 @@ describe("the numbers of a finding", () => {
   });
 });
 
-describe("a measure", () => {
-  it("is taken apart", () => {
+describe("measureParts", () => {
+  it("splits a measure into metric, labels, axis value and aggregation", () => {
     expect(measureParts("disk.await_ms{dev=sda}[7].held")).toEqual({
       metric: "disk.await_ms",
       labels: "dev=sda",
@@ -65,7 +65,7 @@ describe("a measure", () => {
     expect(measureParts("tcp.listen_overflows_per_s.mean").metric).toBe("tcp.listen_overflows_per_s");
   });
 
-  it("that is no plain metric stays whole", () => {
+  it("does not split a derived measure", () => {
     expect(measureParts("sched.delay_per_switch")).toMatchObject({
       metric: "sched.delay_per_switch",
       how: undefined,
@@ -73,8 +73,8 @@ describe("a measure", () => {
   });
 });
 
-describe("the bar of a number", () => {
-  it("is logarithmic where the threshold is far away, and linear where it is near", () => {
+describe("scale of a number", () => {
+  it("is logarithmic for a distant threshold, and linear for a near threshold", () => {
     const far = scaleOf([1586, 5]);
     expect(far.log).toBe(true);
     expect(far.at(1586)).toBeGreaterThan(far.at(5));
@@ -84,12 +84,12 @@ describe("the bar of a number", () => {
     expect(near.at(44) / near.at(30)).toBeCloseTo(44 / 30);
   });
 
-  it("shows shares of a hundred on a hundred, and nothing as nothing", () => {
+  it("ends at 100 for percentages, and has zero at 0", () => {
     expect(scaleOf([40, 20], true).at(40)).toBeCloseTo(0.4);
     expect(scaleOf([0, 0]).at(0)).toBe(0);
   });
 
-  it("is the factor beyond the threshold, in the direction of the rule", () => {
+  it("has a ratio to the threshold in the direction of the comparison", () => {
     expect(timesBeyond(50, 5, ">")).toBe(10);
     expect(timesBeyond(1, 4, "<")).toBe(4);
     expect(timesBeyond(3, 0, ">")).toBeUndefined();
@@ -98,7 +98,7 @@ describe("the bar of a number", () => {
 });
 
 describe("lists of findings", () => {
-  it("have the gravest and best proven first", () => {
+  it("are sorted by severity, then by strength", () => {
     const findings = [
       { severity: "warn", strength: "direct" },
       { severity: "critical", strength: "correlational" },
@@ -111,7 +111,7 @@ describe("lists of findings", () => {
     ]);
   });
 
-  it("put together what lacks the same thing, the most first", () => {
+  it("are grouped by key, largest group first", () => {
     expect(groupBy(["a1", "b1", "b2"], (item) => item[0] ?? "")).toEqual([
       ["b", ["b1", "b2"]],
       ["a", ["a1"]],

@@ -16,7 +16,7 @@ export interface SourcePlace {
   readonly frame?: string;
 }
 
-/** One number of a finding or of evidence. */
+/** Number of a finding or of evidence. */
 export interface FindingFigure {
   readonly rule: string;
   readonly measure: string;
@@ -41,7 +41,7 @@ type NumberFields = Pick<
   "value" | "unit" | "op" | "threshold" | "baseline" | "sample_count" | "low" | "high"
 >;
 
-/** A number that is compared with a threshold. */
+/** Number that is compared with a threshold. */
 export type Compared = FindingFigure & { readonly op: string; readonly threshold: number };
 
 export const wasCompared = (figure: FindingFigure): figure is Compared =>
@@ -87,7 +87,7 @@ const pickNumberFields = ({
   high,
 });
 
-/** The 95 % interval of a number that is not exact. An open side is null. */
+/** Return the 95 % interval of a number, or undefined if the number is exact. An unknown bound is null. */
 export function intervalOf({
   value,
   low = null,
@@ -97,7 +97,7 @@ export function intervalOf({
   return low === value && high === value ? undefined : { low, high };
 }
 
-/** The process name in the details of a finding, or "". */
+/** Return the process name in the details of a finding, or "". */
 export const calledIn = ({ comm, name }: Detail): string =>
   [comm, name].find((item): item is string => typeof item === "string") ?? "";
 
@@ -123,7 +123,7 @@ export const toFigures = (finding: FindingLike): FindingFigure[] =>
 const HOWS = ["mean", "max", "min", "held", "held_below", "sum", "first", "last", "growth", "p95"] as const;
 export type How = (typeof HOWS)[number];
 
-/** The parts of a measure: `disk.await_ms{dev=sda}[7].held` is a metric, its labels, a column, a reduction. */
+/** Parts of a measure: `disk.await_ms{dev=sda}[7].held` is metric, labels, axis value and aggregation. */
 export interface MeasureParts {
   readonly metric: string;
   readonly labels: string;
@@ -175,7 +175,7 @@ export interface Scale {
   readonly at: (value: number) => number;
 }
 
-/** Return an axis that shows a value, its threshold and its baseline. */
+/** Return a scale for a value, its threshold and its baseline: logarithmic if they are far apart. */
 export function scaleOf(values: readonly number[], share = false): Scale {
   const sizes = values.filter(Number.isFinite).map(Math.abs);
   const most = Math.max(...sizes, 0);

@@ -14,25 +14,25 @@ interface Case {
   readonly text: string;
 }
 
-/** The server fills texts by the same law, and its tests read the same cases. */
+/** Test cases shared with the server, which fills templates by the same rules. */
 const SHARED = resolve(import.meta.dirname, "../../../../backend/culprit/tests/domain/fill_cases.json");
 const CASES = JSON.parse(readFileSync(SHARED, "utf8")) as Case[];
 const EMPTY_BRACKETS = /[(（][\s,–]*[)）]/;
 const templates = fc.constantFrom(...Object.values(en), ...Object.values(zh));
 const values = fc.constantFrom("", " ", null, "x", 0, 2.5);
 
-describe("a template with empty values", () => {
-  it.each(CASES)("is filled as the server does: $template", ({ template, params, text }) => {
+describe("template with empty values", () => {
+  it.each(CASES)("is filled as by the server: $template", ({ template, params, text }) => {
     expect(fill(template, params)).toBe(text);
   });
 
-  it("has no empty brackets in any message of the server", () => {
+  it("has no empty parentheses in any message of the server", () => {
     fc.assert(
       fc.property(templates, fc.infiniteStream(values), (template, stream) => {
-        const known = new Map<string, unknown>();
+        const params = new Map<string, unknown>();
         const lookUp = (name: string) => {
-          if (!known.has(name)) known.set(name, stream.next().value);
-          return known.get(name);
+          if (!params.has(name)) params.set(name, stream.next().value);
+          return params.get(name);
         };
         const text = fillTemplate(template, lookUp);
         expect(EMPTY_BRACKETS.test(text)).toBe(EMPTY_BRACKETS.test(template));
@@ -42,7 +42,7 @@ describe("a template with empty values", () => {
     );
   });
 
-  it("is the summary of a finding without details", () => {
+  it("renders the summary of a finding without details", () => {
     const number = { measure: "m", value: 3, unit: "pct", op: ">", threshold: 25, baseline: null };
     const finding = {
       rule: "F-X",

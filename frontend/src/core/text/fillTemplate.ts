@@ -1,8 +1,8 @@
-/** How a text with `{places}` is filled, so that an empty value leaves no hole in the sentence. */
+/** Filling of templates with `{placeholders}`, so that sentences with empty values stay readable. */
 
 import { NO_VALUE } from "./format";
 
-/** Round brackets and those of Chinese text, with the space before them. */
+/** ASCII and full-width (Chinese) parentheses, with the space before them. */
 const BRACKETS = /\s*[(（]([^()（）]*)[)）]/g;
 const PLACE = /\{(\w+)\}/g;
 const WORD = /[\p{L}\p{N}_]/u;
@@ -12,10 +12,10 @@ export const isEmptyValue = (value: unknown): boolean =>
   value === null || (typeof value === "string" && value.trim() === "");
 
 /**
- * Fill a template. A place whose value is undefined stays visible. Brackets that would hold nothing but empty values
- * are left out; elsewhere a dash replaces an empty value.
+ * Fill a template. A placeholder with an undefined value stays in the text. Parentheses with only empty values are
+ * removed; elsewhere a dash replaces an empty value.
  *
- * `format` receives the name, its value and the text after the place.
+ * `format` receives the value, the name and the text after the placeholder.
  */
 export function fillTemplate(
   template: string,

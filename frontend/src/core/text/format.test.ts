@@ -54,7 +54,7 @@ describe("numbers", () => {
     [1, "100 %"],
   ])("a share of %d is %s", (value, text) => expect(plain(percent(value))).toBe(text));
 
-  it("knows the units of the catalog, and keeps those that it does not know", () => {
+  it("have units of the catalog, and keep unknown units", () => {
     expect(plain(quantity(41.23, "pct"))).toBe("41.2 %");
     expect(plain(quantity(2048, "kb"))).toBe("2 MiB");
     expect(plain(quantity(3.5, "ms"))).toBe("3.5 ms");

@@ -1,10 +1,10 @@
-/** Numbers as people of the field write them: short, with their unit, never more digits than are known. */
+/** Formatting of numbers: short, with unit and at most three significant digits below 1000. */
 
 const GROUP = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const THIN = "\u2009";
 export const NO_VALUE = "–";
 
-/** Three significant digits without an exponent; thousands grouped. */
+/** Format a number with three significant digits and no exponent; thousands are grouped. */
 export function number(value: number): string {
   if (!Number.isFinite(value)) return NO_VALUE;
   const size = Math.abs(value);
@@ -21,7 +21,7 @@ const trim = (text: string): string => (text.includes(".") ? text.replace(/\.?0+
 
 export const count = (value: number): string => (Number.isFinite(value) ? GROUP.format(value) : NO_VALUE);
 
-/** 12.3 k, 4.5 M: for axes, where room is short. */
+/** Format a number with an SI suffix, such as `12.3 k` or `4.5 M`. */
 export function compact(value: number): string {
   const size = Math.abs(value);
   for (const [limit, suffix] of [
@@ -36,10 +36,10 @@ export function compact(value: number): string {
 
 const BYTE_STEPS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"] as const;
 
-/** Below this, bytes that are no whole KiB are counted: a packet is of 1,500 B. */
+/** Below this, sizes that are not whole KiB are in bytes, such as a packet of 1,500 B. */
 const COUNTED_BYTES = 10_000;
 
-/** Bytes in steps of 1024. */
+/** Format bytes with a binary unit (1 KiB = 1024 B). */
 export function bytes(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return NO_VALUE;
   if (Math.abs(value) < COUNTED_BYTES && value % 1024 !== 0) return `${number(value)}${THIN}B`;
@@ -52,7 +52,7 @@ export function bytes(value: number | null | undefined): string {
   return `${number(rest)}${THIN}${BYTE_STEPS[step]}`;
 }
 
-/** A length of time given in nanoseconds. */
+/** Format a duration in nanoseconds. */
 export function duration(ns: number | null | undefined): string {
   if (ns === null || ns === undefined || !Number.isFinite(ns)) return NO_VALUE;
   const size = Math.abs(ns);
@@ -86,7 +86,7 @@ export function percent(share: number | null | undefined): string {
   return `${Math.abs(value) >= 99.95 || value === 0 ? value.toFixed(0) : value.toFixed(1)}${THIN}%`;
 }
 
-/** A value in the unit of its metric, scaled where the unit has steps. */
+/** Format a value in the unit of its metric, scaled to a readable unit (bytes, times, rates). */
 export function quantity(value: number | null | undefined, unit: string): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return NO_VALUE;
   switch (unit) {

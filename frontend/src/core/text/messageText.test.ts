@@ -1,24 +1,24 @@
 import { describe, expect, it } from "vitest";
 import { fill, messageText } from "./messageText";
 
-describe("sentences of the server", () => {
+describe("messages of the server", () => {
   it("are filled with their parameters", () => {
     expect(
       messageText({ key: "a", params: { tool: "perf", n: 2 } }, { a: "{tool} is missing {n} times" }),
     ).toBe("perf is missing 2 times");
   });
 
-  it("show a place without a parameter rather than a hole", () => {
+  it("keep placeholders without a parameter", () => {
     expect(fill("{tool} on {host}", { tool: "perf" })).toBe("perf on {host}");
   });
 
-  it("show an unknown key with its parameters", () => {
+  it("display an unknown key with its parameters", () => {
     expect(messageText({ key: "run.odd", params: { n: 2 } }, {})).toBe("run.odd (n=2)");
     expect(messageText({ key: "run.odd", params: {} }, {})).toBe("run.odd");
     expect(messageText(null, {})).toBe("");
   });
 
-  it("do not interpret what a host put into a parameter", () => {
+  it("do not interpret placeholders in parameters", () => {
     expect(fill("{a}", { a: "{b}<script>", b: "x" })).toBe("{b}<script>");
   });
 });

@@ -3,12 +3,12 @@ import type { MessageLike } from "./messages";
 
 export type MessageTexts = Readonly<Record<string, string>>;
 
-/** Fills `{name}` places; a place without a parameter stays visible rather than becoming a hole. */
+/** Fill the `{name}` placeholders of a template. A placeholder without a parameter stays in the text. */
 export function fill(template: string, params: Readonly<Record<string, unknown>> = {}): string {
   return fillTemplate(template, (name) => params[name] ?? undefined);
 }
 
-/** The text of a server's sentence; an unknown key shows itself with its parameters. */
+/** Return the text of a message of the server. For an unknown key, return the key and its parameters. */
 export function messageText(sentence: MessageLike | null | undefined, catalog: MessageTexts): string {
   if (!sentence) return "";
   const template = catalog[sentence.key];

@@ -1,10 +1,10 @@
-/** Sizes people write, and days in a row. */
+/** Sizes in bytes and lists of days, for the storage pages. */
 
 import { roundTicks } from "../charts/chartScale";
 
 const UNITS = { b: 0, kib: 1, mib: 2, gib: 3, tib: 4, pib: 5 } as const;
 
-/** `50 GiB` as bytes; undefined for other text. */
+/** Parse a size such as `50 GiB` and return bytes, or undefined for other text. */
 export function sizeOf(text: string): number | undefined {
   const match = /^\s*(\d+(?:\.\d+)?)\s*([kmgtp]ib|b)?\s*$/i.exec(text);
   if (!match) return undefined;
@@ -14,7 +14,7 @@ export function sizeOf(text: string): number | undefined {
 
 const DAY_MS = 86_400_000;
 
-/** The last `count` days up to `until`, as `2026-01-31`, the oldest first: a day on which nothing came is there too. */
+/** Return the last `count` UTC days up to `until` as `2026-01-31`, oldest first. */
 export function lastDays(until: Date, count: number): string[] {
   const last = Math.floor(until.getTime() / DAY_MS);
   return Array.from({ length: count }, (_, i) =>
@@ -22,7 +22,7 @@ export function lastDays(until: Date, count: number): string[] {
   );
 }
 
-/** Round numbers of bytes from 0 to at least `most`: round in the unit in which they are written. */
+/** Return about `about` ticks from 0 to at least `most` bytes, round in their display unit (KiB, MiB, …). */
 export function byteTicks(most: number, about: number): number[] {
   const unit = 1024 ** Math.max(0, Math.floor(Math.log2(Math.max(1, most)) / 10));
   return roundTicks(most / unit, about).map((tick) => tick * unit);

@@ -1,6 +1,6 @@
 import { NS_PER_MS } from "./range";
 
-/** How an instant is written: in UTC, as hosts' logs have it, or in the reader's own zone. */
+/** Display time zone: UTC, as in most host logs, or the zone of the browser. */
 export type Zone = "utc" | "local";
 
 const pad = (value: number, digits = 2): string => String(Math.trunc(value)).padStart(digits, "0");
@@ -34,15 +34,15 @@ function parts(date: Date, zone: Zone): Parts {
       };
 }
 
-/** Digits after the second that a resolution of `stepNs` asks for. */
+/** Return the number of decimals of a second for a resolution of `stepNs`, at most 6. */
 export const decimals = (stepNs: number): number => {
   if (stepNs >= 1e9) return 0;
   return Math.min(6, Math.max(0, Math.ceil(9 - Math.log10(Math.max(stepNs, 1)) - 1e-9)));
 };
 
 /**
- * `14:02:07.250`; with as many digits as `stepNs` asks for, at most six: a double is exact to 256 ns, and
- * the last microsecond is rounded so that it does not show.
+ * Return a time of day such as `14:02:07.250`, with the decimals of `stepNs`, at most 6. Times are rounded to
+ * microseconds, because a double is exact to 256 ns.
  */
 export function timeOfDay(exact: number, zone: Zone, stepNs = 1e9): string {
   const micros = Math.round(exact / 1e3);
@@ -57,7 +57,7 @@ export function day(exact: number, zone: Zone): string {
   return `${p.year}-${pad(p.month)}-${pad(p.day)}`;
 }
 
-/** `2026-11-21 14:02:07`, followed by the zone where it is asked for. */
+/** Return a date and time such as `2026-11-21 14:02:07`, without the zone. */
 export const instant = (ns: number, zone: Zone, stepNs = 1e9): string =>
   `${day(ns, zone)} ${timeOfDay(ns, zone, stepNs)}`;
 
@@ -69,7 +69,7 @@ export const isoToNs = (text: string | null | undefined): number | undefined => 
 export interface Tick {
   readonly t: number;
   readonly label: string;
-  /** A tick at which a larger unit begins (a new day on an axis of hours). */
+  /** Whether a larger unit starts at the tick, such as a day on an axis of hours. */
   readonly major: boolean;
 }
 
@@ -82,7 +82,7 @@ const STEPS: readonly number[] = [
   ...[2, 5, 10].map((d) => d * 86400 * S),
 ];
 
-/** Ticks for an axis `width` pixels wide, at least `apart` pixels from each other. */
+/** Return the ticks of a time axis of `width` px, at least `apart` px apart. */
 export function ticks(from: number, to: number, width: number, zone: Zone, apart = 96): Tick[] {
   if (!(to > from) || width <= 0) return [];
   const least = ((to - from) * apart) / width;
@@ -106,7 +106,7 @@ export function ticks(from: number, to: number, width: number, zone: Zone, apart
   return out;
 }
 
-/** Ticks at the first of every month, of every third one, or of the year. */
+/** Return ticks at the first day of a month: each month or every 2, 3, 6, 12, … months. */
 function monthTicks(from: number, to: number, least: number, zone: Zone): Tick[] {
   const month = 30 * 86400 * S;
   const every = [1, 2, 3, 6, 12, 24, 60].find((n) => n * month >= least) ?? 120;
@@ -122,14 +122,14 @@ function monthTicks(from: number, to: number, least: number, zone: Zone): Tick[]
   return out;
 }
 
-/** An instant as a text field holds it: 24 hours, to the second. */
+/** Return the text of a time field: date and 24-hour time, with seconds. */
 export const fieldTime = (ns: number, zone: Zone): string => instant(ns, zone);
 
 const FIELD_TIME = /^(?:(\d{4})-(\d{1,2})-(\d{1,2})[ T]+)?(\d{1,2}):(\d{2})(?::(\d{2}))?$/;
 
 /**
- * What such a field holds as ISO 8601 in UTC; "" where it holds no instant. A time without a date is of the day of
- * `now` (ms). A date that does not exist, or a time that a change of the clock leaves out, is no instant.
+ * Parse the text of a time field and return ISO 8601 in UTC, or "" if it is not a valid time. A time without a date is
+ * on the day of `now` (ms). Dates that do not exist, and local times that daylight saving time skips, are not valid.
  */
 export function readFieldTime(text: string, zone: Zone, now = Date.now()): string {
   const matched = FIELD_TIME.exec(text.trim());

@@ -1,11 +1,11 @@
-/** Where the due instants of a schedule lie on a strip: what became of them on the left, what is to come on the right. */
+/** Time axis of the due times of a schedule: past times at the left, upcoming times at the right. */
 
 export interface StripSpan {
   readonly from: number;
   readonly to: number;
 }
 
-/** Milliseconds from and to. What is to come takes a third at least; nothing older than what is known is shown. */
+/** Return the range of the axis in ms. Upcoming times have at least a third of it, if there are any. */
 export function stripSpan(past: readonly number[], coming: readonly number[], now: number): StripSpan {
   const last = Math.max(now, ...coming);
   const first = Math.min(now, ...past);
@@ -15,13 +15,13 @@ export function stripSpan(past: readonly number[], coming: readonly number[], no
   return { from: now - behind - margin, to: last + margin };
 }
 
-/** Pixels from the left edge. */
+/** Return the position of a time in px from the left edge. */
 export const stripX = (at: number, span: StripSpan, width: number): number =>
   ((at - span.from) / (span.to - span.from)) * width;
 
 const DAY_MS = 86_400_000;
 
-/** Midnights of UTC on a strip, at most `most` of them. */
+/** Return about `most` UTC midnights in the range; in long ranges, every n-th midnight. */
 export function midnights(span: StripSpan, most = 40): number[] {
   const step = Math.max(1, Math.ceil((span.to - span.from) / DAY_MS / most)) * DAY_MS;
   const out: number[] = [];

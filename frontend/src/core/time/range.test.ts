@@ -19,8 +19,8 @@ const inside = fc
   .tuple(fc.integer({ min: 0, max: 900_000 }), fc.integer({ min: 1, max: 100_000 }))
   .map(([at, width]): Range => ({ from: LIMIT.from + at * 1e9, to: LIMIT.from + (at + width) * 1e9 }));
 
-describe("ranges of time", () => {
-  it("keeps the point under the pointer where it is", () => {
+describe("time ranges", () => {
+  it("keep the position of the point under the pointer on zoom", () => {
     fc.assert(
       fc.property(
         inside,
@@ -35,7 +35,7 @@ describe("ranges of time", () => {
     );
   });
 
-  it("never leaves the limit and never grows beyond it", () => {
+  it("stay within the limit on zoom and pan", () => {
     fc.assert(
       fc.property(
         inside,
@@ -52,7 +52,7 @@ describe("ranges of time", () => {
     );
   });
 
-  it("panning keeps the width", () => {
+  it("keep their width on pan", () => {
     fc.assert(
       fc.property(inside, fc.double({ min: -2, max: 2, noNaN: true }), (range, share) => {
         expect(Math.abs(span(pan(range, share, LIMIT)) - span(range))).toBeLessThanOrEqual(1024);
@@ -60,7 +60,7 @@ describe("ranges of time", () => {
     );
   });
 
-  it("survives the address to the microsecond", () => {
+  it("survive formatting and parsing to the microsecond", () => {
     fc.assert(
       fc.property(inside, (range) => {
         const back = parseRange(formatRange(range)) as Range;
@@ -71,7 +71,7 @@ describe("ranges of time", () => {
     );
   });
 
-  it("reads nothing from what is no range", () => {
+  it("are not parsed from malformed text", () => {
     for (const text of [
       undefined,
       "",
@@ -86,7 +86,7 @@ describe("ranges of time", () => {
       expect(parseRange(text)).toBeUndefined();
   });
 
-  it("goes between pixels and time", () => {
+  it("convert between pixels and times", () => {
     fc.assert(
       fc.property(inside, fc.integer({ min: 0, max: 2000 }), (range, x) => {
         expect(Math.abs(toX(toTime(x, range, 2000), range, 2000) - x)).toBeLessThan(0.01);
@@ -94,7 +94,7 @@ describe("ranges of time", () => {
     );
   });
 
-  it("orders, pads and clamps", () => {
+  it("can be ordered, padded and clamped", () => {
     expect(ordered(5, 3)).toEqual({ from: 3, to: 5 });
     expect(padded({ from: 10, to: 20 }, 0.1, 3)).toEqual({ from: 7, to: 23 });
     expect(clampInto({ from: -5, to: 5 }, { from: 0, to: 100 })).toEqual({ from: 0, to: 10 });

@@ -1,6 +1,6 @@
 /**
- * Ranges of time. Times are UTC nanoseconds in a double, exact to 256 ns in this century: finer than anything
- * that is drawn here; spans inside a range are computed relative to its start.
+ * Time range. Times are UTC nanoseconds in a double, exact to 256 ns in this century, which is finer than the
+ * resolution of all charts. Positions inside of a range are computed relative to its start.
  */
 export interface Range {
   readonly from: number;
@@ -18,10 +18,10 @@ export const contains = (range: Range, t: number): boolean => t >= range.from &&
 
 export const overlaps = (a: Range, b: Range): boolean => a.from <= b.to && b.from <= a.to;
 
-/** The two ends in order, for a drag in any direction. */
+/** Return the range between two times in any order, for example the ends of a drag. */
 export const ordered = (a: number, b: number): Range => (a <= b ? { from: a, to: b } : { from: b, to: a });
 
-/** Zooms so that `at` stays where it is on the screen. `factor` < 1 zooms in. */
+/** Zoom a range within `limit`, with `at` at the same position on the screen. A `factor` below 1 zooms in. */
 export function zoomAt(range: Range, at: number, factor: number, limit: Range): Range {
   const width = Math.min(Math.max(span(range) * factor, MIN_SPAN_NS), Math.max(span(limit), MIN_SPAN_NS));
   const share = span(range) > 0 ? (at - range.from) / span(range) : 0.5;
@@ -29,11 +29,11 @@ export function zoomAt(range: Range, at: number, factor: number, limit: Range): 
   return clampInto({ from, to: from + width }, limit);
 }
 
-/** Moves by a share of the own width; stops at the ends of `limit`. */
+/** Move a range by a share of its width, at most to the ends of `limit`. */
 export const pan = (range: Range, share: number, limit: Range): Range =>
   clampInto({ from: range.from + span(range) * share, to: range.to + span(range) * share }, limit);
 
-/** Shifts `range` into `limit` and keeps its width where that is possible. */
+/** Move `range` into `limit` and keep its width. A range wider than `limit` becomes `limit`. */
 export function clampInto(range: Range, limit: Range): Range {
   const width = span(range);
   if (width >= span(limit)) return limit;
@@ -42,7 +42,7 @@ export function clampInto(range: Range, limit: Range): Range {
   return range;
 }
 
-/** Widens a range by a share on both sides, at least by `least` nanoseconds. */
+/** Extend a range on both sides by a share of its width, at least by `least` ns. */
 export function padded(range: Range, share: number, least = 0): Range {
   const by = Math.max(span(range) * share, least);
   return { from: range.from - by, to: range.to + by };
@@ -54,11 +54,11 @@ export const toX = (t: number, range: Range, width: number): number =>
 export const toTime = (x: number, range: Range, width: number): number =>
   range.from + (x / width) * (range.to - range.from);
 
-/** `from~to` in microseconds, the form in the address. */
+/** Format a range for the URL: `from~to` in microseconds. */
 export const formatRange = (range: Range): string =>
   `${Math.round(range.from / NS_PER_US)}~${Math.round(range.to / NS_PER_US)}`;
 
-/** Reads `from~to`; anything that is no range is undefined. */
+/** Parse `from~to` in microseconds, or return undefined for other text and empty ranges. */
 export function parseRange(text: string | undefined): Range | undefined {
   const match = /^(-?\d{1,16})~(-?\d{1,16})$/.exec(text ?? "");
   if (!match) return undefined;

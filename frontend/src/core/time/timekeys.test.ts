@@ -12,14 +12,14 @@ describe("keys of the timeline", () => {
     expect(key("ArrowLeft")).toMatchObject({ act: "pan" });
   });
 
-  it("leave the browser's own keys alone", () => {
+  it("exclude browser shortcuts", () => {
     expect(key("w", { ctrlKey: true })).toBeUndefined();
     expect(key("d", { metaKey: true })).toBeUndefined();
     expect(key("ArrowLeft", { altKey: true })).toBeUndefined();
     expect(key("q")).toBeUndefined();
   });
 
-  it("tell the brush from the baseline by Shift", () => {
+  it("mark the brush, or with Shift the baseline", () => {
     expect(key("b")).toEqual({ act: "markBrush" });
     expect(key("B", { shiftKey: true })).toEqual({ act: "markBaseline" });
   });

@@ -1,4 +1,4 @@
-/** What a key does on a timeline. Letters count by position-free names, lower case. */
+/** Action of a key on a time axis. Keys are identified by character (`event.key`), not by position. */
 export type TimeAction =
   | { act: "zoom"; factor: number }
   | { act: "pan"; share: number }
@@ -13,7 +13,7 @@ interface KeyLike {
   readonly altKey: boolean;
 }
 
-/** The act for a key, or undefined where the key is not ours. */
+/** Return the action of a key, or undefined for other keys and with Ctrl, Meta or Alt. Shift is four times faster. */
 export function timeAction(event: KeyLike): TimeAction | undefined {
   if (event.ctrlKey || event.metaKey || event.altKey) return undefined;
   const fast = event.shiftKey ? 4 : 1;

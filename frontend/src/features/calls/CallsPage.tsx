@@ -28,7 +28,7 @@ const FIELDS = {
   as: choiceField(["graph", "table"] as const, "graph"),
 };
 
-/** Call graph of one process: its calls in both directions, with links to the other ends. */
+/** Call graph of a process: its calls in both directions, with links to the other ends. */
 export function CallsPage() {
   const { runId } = useParams({ strict: false }) as { runId: string };
   const { t } = useTranslation();
@@ -90,7 +90,7 @@ export function CallsPage() {
   );
 }
 
-/** Breadcrumbs of the processes opened before; each one links back. */
+/** Breadcrumb links to the previously opened processes. */
 function Trail({ hops, range }: { hops: readonly Hop[]; range: Range | undefined }) {
   const { t } = useTranslation();
   const last = hops.length - 1;
@@ -166,7 +166,7 @@ interface ProcessesProps {
   range: Range | undefined;
 }
 
-/** Selects a process; without one, the whole scope of the capture is visible. */
+/** Select of a process; without a process, the page covers the whole scope of the capture. */
 function Processes({ runId, calls, range }: ProcessesProps) {
   const { t } = useTranslation();
   const navigate = useNavigate();

@@ -15,7 +15,7 @@ afterEach(() => {
 });
 
 describe("call graph", () => {
-  it("draws callers and callees, with numbers that link to their lines", async () => {
+  it("shows callers and callees, with numbers that link to their source lines", async () => {
     openScreen(`/runs/${RUN}/calls?pid=${WEB_PID}`);
     const called = await screen.findByRole("region", { name: "Called services" });
     expect(within(called).getByText("redis-server (812)")).toBeVisible();
@@ -146,7 +146,7 @@ describe("call graph", () => {
 });
 
 describe("adding the host at the other end", () => {
-  it("begins with its address", async () => {
+  it("fills in its address", async () => {
     openScreen("/hosts/new?address=203.0.113.9");
     expect(await screen.findByDisplayValue("203.0.113.9")).toBeVisible();
   });

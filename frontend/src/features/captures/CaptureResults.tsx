@@ -8,13 +8,13 @@ import { useRun, useRunFindings } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./CapturePage.module.css";
 
-/** The runs of more hosts are opened from their rows. */
+/** Maximum number of runs in this panel. With more runs, the table of runs links to the results. */
 const MAX_RUNS = 3;
 const EVALUATED_WITHIN_MS = 60_000;
 
 type RunSummary = Capture["runs"][number];
 
-/** What a capture was made for: the profiles, findings and timeline of each of its runs that brought results. */
+/** Links to the profiles, findings and timeline of each run with results. */
 export function CaptureResults({ capture }: { capture: Capture }) {
   const { t } = useTranslation();
   const runs = capture.runs.filter((run) => run.state === "done" || run.state === "partial");
@@ -31,7 +31,7 @@ export function CaptureResults({ capture }: { capture: Capture }) {
 function RunResults({ run }: { run: RunSummary }) {
   const { t } = useTranslation();
   const detail = useRun(run.id).data;
-  // Rules are evaluated within seconds of the last artifact; an older run is not evaluated any more.
+  // Rules are evaluated within seconds of the last artifact, so only findings of a recent run are polled.
   const isFresh = Date.now() - Date.parse(detail?.ended_at ?? "") < EVALUATED_WITHIN_MS;
   const findings = useRunFindings(run.id, isFresh).data;
   const began = detail?.started_at ? Date.parse(detail.started_at) * 1e6 : undefined;

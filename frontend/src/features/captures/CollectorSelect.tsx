@@ -12,7 +12,7 @@ interface CollectorSelectProps {
   onChange: (chosen: string[]) => void;
 }
 
-/** Every collector there is; those that no plan contains are marked. */
+/** Checkboxes of all collectors; on-demand collectors, which no plan contains, are marked. */
 export function CollectorSelect({ collectors, chosen, onChange }: CollectorSelectProps) {
   const { t } = useTranslation();
   const pick = useLocalized();
@@ -43,21 +43,21 @@ export function CollectorSelect({ collectors, chosen, onChange }: CollectorSelec
 interface OptionProps {
   collectors: readonly CollectorInfo[];
   draft: OptionDraft;
-  /** What the server refused: the whole sentence, and the collector and option that it names. */
+  /** The server's error: its message, and the collector and option that it names. */
   refused: { text: string; collector: unknown; option: unknown } | undefined;
   onChange: (draft: OptionDraft) => void;
 }
 
-/** Options of the chosen collectors: a port, a path, a function. */
+/** Form fields for the options of the selected collectors, such as a port, a path or a function. */
 export function OptionFields({ collectors, draft, refused, onChange }: OptionProps) {
   const { t } = useTranslation();
   const pick = useLocalized();
-  const asking = collectors.filter((collector) => collector.options.length > 0);
-  if (asking.length === 0) return null;
+  const configurable = collectors.filter((collector) => collector.options.length > 0);
+  if (configurable.length === 0) return null;
   return (
     <fieldset className={classes.options}>
       <legend>{t("newCapture.options")}</legend>
-      {asking.map(({ id, title, options }) => (
+      {configurable.map(({ id, title, options }) => (
         <fieldset key={id} className={classes.optionRow} aria-label={pick(title)}>
           <span className={classes.optionOf}>{pick(title)}</span>
           {options.map((option) => {

@@ -30,7 +30,7 @@ import { type ErrorField, errorFieldOf, parseScope } from "./scope";
 
 const messageOf = (error: unknown) => (error instanceof ApiError ? error.sentence : null);
 
-/** Before anything runs: which commands, on which hosts, at what tier and cost, for how long. */
+/** Dialog that starts a capture, with a preview of its commands, hosts, tier, cost and duration. */
 export function NewCaptureDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   const sentence = useMessage();
@@ -181,12 +181,12 @@ export function NewCaptureDialog({ onClose }: { onClose: () => void }) {
 interface PlanProps {
   draft: CaptureDraft;
   hosts: readonly Host[] | undefined;
-  /** Why the server refuses these hosts. */
+  /** The server's error for these hosts. */
   refused: string | undefined;
   onChange: (some: Partial<CaptureDraft>) => void;
 }
 
-/** Where, what, how long and why. */
+/** Form fields for hosts, plan, duration and reason. */
 function PlanFields({ draft, hosts, refused, onChange }: PlanProps) {
   const { t } = useTranslation();
   const pick = useLocalized();
@@ -247,7 +247,7 @@ function PlanFields({ draft, hosts, refused, onChange }: PlanProps) {
   );
 }
 
-/** Tier, duration and cost on one line, and why it may not be, where it may not. */
+/** Tier, duration and cost of the capture in one line, and the reason if it is not allowed. */
 function Summary({ data, refusal }: { data: Preview | undefined; refusal: string | undefined }) {
   const { t } = useTranslation();
   const cost = data && expectedCost(data);

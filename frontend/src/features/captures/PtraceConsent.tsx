@@ -6,17 +6,17 @@ import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./NewCapture.module.css";
 
 interface Props {
-  /** The hosts that were chosen. */
+  /** Selected hosts. */
   hosts: readonly Host[];
-  /** The process that was named, '' before that. */
+  /** PID of the scope, or "" for another scope. */
   pid: string;
-  /** Why the server refuses it. */
+  /** The server's error for this capture. */
   refused: string | undefined;
   typed: string;
   onType: (typed: string) => void;
 }
 
-/** Describes what tracing does to the process, and asks for the host's name where tracing is allowed. */
+/** Warning about the effect of ptrace on a process, and a field to confirm it with the host name if it is allowed. */
 export function PtraceConsent({ hosts, pid, refused, typed, onType }: Props) {
   const { t } = useTranslation();
   const host = hosts.length === 1 ? hosts[0] : undefined;

@@ -15,12 +15,12 @@ const EXAMPLES: Record<Exclude<ScopeKind, "host">, string> = {
 
 interface Props {
   scope: CaptureScope;
-  /** Why the server refuses it. */
+  /** The server's error for this scope. */
   refused: string | undefined;
   onChange: (scope: CaptureScope) => void;
 }
 
-/** The whole host, or the one thing on it that the capture is about. */
+/** Form fields of the scope: the whole host, or a process, cgroup, unit, container or port. */
 export function ScopeFields({ scope, refused, onChange }: Props) {
   const { t } = useTranslation();
   const [left, setLeft] = useState(scope.value !== "");

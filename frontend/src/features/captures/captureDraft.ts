@@ -4,28 +4,28 @@ import { filledOptions, isOptionValid, isScopeValid, type OptionDraft } from "./
 
 export const CUSTOM = "custom";
 
-/** The fields of the form for a new capture. */
+/** Fields of the form for a new capture. */
 export interface CaptureDraft {
   hosts: readonly string[];
   plan: string;
   seconds: number | string;
-  /** Of one's own choice; counts for the plan `custom` only. */
+  /** Collectors of the plan `custom`; ignored for other plans. */
   collectors: readonly string[];
   scope: CaptureScope;
   options: OptionDraft;
-  /** The service that is declared for the hosts is measured too. */
+  /** Whether to measure the service of the hosts, too. */
   service: boolean;
   reason: string;
-  /** The name of the host, typed where a process is to be traced. */
+  /** Host name, entered as confirmation of a ptrace capture. */
   confirm: string;
 }
 
-/** The collectors that were chosen individually, as the catalog describes them. */
+/** Return the catalog entries of individually selected collectors; empty unless the plan is `custom`. */
 export function selectedCollectors(draft: CaptureDraft, about: readonly CollectorInfo[]): CollectorInfo[] {
   return draft.plan === CUSTOM ? about.filter((collector) => draft.collectors.includes(collector.id)) : [];
 }
 
-/** The body of a preview; a whole host and defaults are not spelt out. */
+/** Return the request body of a preview, without fields that have their default value. */
 export function toPreviewBody(draft: CaptureDraft, chosen: readonly CollectorInfo[]): PreviewBody {
   const options = filledOptions(chosen, draft.options);
   return {
@@ -41,7 +41,7 @@ export function toPreviewBody(draft: CaptureDraft, chosen: readonly CollectorInf
 
 export type MissingInput = "needHosts" | "needCollectors" | "needScope" | "needOptions";
 
-/** What is still to be filled in before the server can be asked what would run. */
+/** Return the first missing input that a preview needs, or undefined if the draft is complete. */
 export function findMissingInput(
   draft: CaptureDraft,
   chosen: readonly CollectorInfo[],
@@ -49,10 +49,10 @@ export function findMissingInput(
   if (draft.hosts.length === 0) return "needHosts";
   if (draft.plan === CUSTOM && draft.collectors.length === 0) return "needCollectors";
   if (!isScopeValid(draft.scope)) return "needScope";
-  const fit = chosen.every(({ id, options }) =>
+  const areOptionsValid = chosen.every(({ id, options }) =>
     options.every((collectorOption) =>
       isOptionValid(collectorOption, draft.options[id]?.[collectorOption.name]?.trim() ?? ""),
     ),
   );
-  return fit ? undefined : "needOptions";
+  return areOptionsValid ? undefined : "needOptions";
 }

@@ -10,7 +10,7 @@ import { openScreen } from "../../testing/screen";
 
 const HOST = HOSTS[1] as Host;
 
-/** Replaces the event source of the browser: tests send its messages. */
+/** Fake EventSource whose messages are sent by tests. */
 class Stream extends EventTarget {
   static last: Stream | undefined;
   static readonly CLOSED = 2;
@@ -38,7 +38,7 @@ afterEach(() => {
 });
 
 describe("a new capture", () => {
-  it("shows every command, its cost and where it works before anything is sent", async () => {
+  it("previews commands and costs before it sends a request", async () => {
     const user = userEvent.setup();
     const router = openScreen(`/captures?dialog=capture&on=${HOST.id}&plan=cpu`);
     expect(await screen.findByText(/perf record -F 99 -a -g/)).toBeVisible();
@@ -57,25 +57,25 @@ describe("a new capture", () => {
     });
   });
 
-  it("is refused with its reason where the role does not allow the tier", async () => {
+  it("cannot start if the role does not allow the tier, and shows the reason", async () => {
     state.role = "investigator";
     openScreen(`/captures?dialog=capture&on=${HOST.id}&plan=sched`);
     expect(await screen.findByText(/capture.deep requires the role oncall/)).toBeVisible();
     expect(screen.getByRole("button", { name: "Run on 1 host" })).toBeDisabled();
   });
 
-  it("asks for hosts first", async () => {
+  it("requires a host", async () => {
     openScreen("/captures?dialog=capture");
     expect(await screen.findByText(/Select at least one host/)).toBeVisible();
     expect(screen.getByRole("button", { name: /^Run on/ })).toBeDisabled();
   });
 });
 
-describe("what a new capture looks at", () => {
+describe("scope and options of a new capture", () => {
   const posted = () =>
     sent.find((request) => request.method === "POST" && request.path === "/captures")?.body;
 
-  it("is a checked value that is sent with the capture", async () => {
+  it("include a validated scope", async () => {
     const user = userEvent.setup();
     openScreen(`/captures?dialog=capture&on=${HOST.id}&scope=port%3D`);
     const value = await screen.findByRole("textbox", { name: "Port" });
@@ -91,7 +91,7 @@ describe("what a new capture looks at", () => {
     await waitFor(() => expect(posted()).toMatchObject({ scope: { kind: "port", value: "8080" } }));
   });
 
-  it("shows the server's refusal at the field that it is about", async () => {
+  it("show the server's error at its field", async () => {
     answerInstead(({ path }) =>
       path === "/captures/preview"
         ? {
@@ -112,7 +112,7 @@ describe("what a new capture looks at", () => {
     expect(screen.getByText(/Correct the marked field/)).toBeVisible();
   });
 
-  it("takes values for the collectors of one's own choice, and marks those that are on demand", async () => {
+  it("include options of custom collectors, of which on-demand collectors are marked", async () => {
     const user = userEvent.setup();
     openScreen(`/captures?dialog=capture&on=${HOST.id}&plan=custom`);
     const redis = await screen.findByRole("checkbox", { name: "Redis" });
@@ -134,8 +134,8 @@ describe("what a new capture looks at", () => {
   });
 });
 
-describe("a value that a collector cannot run without", () => {
-  it("is marked, and nothing is asked of the server before it is there", async () => {
+describe("a required option of a collector", () => {
+  it("is marked, and the capture cannot start without it", async () => {
     const user = userEvent.setup();
     openScreen(`/captures?dialog=capture&on=${HOST.id}&plan=custom`);
     await user.click(await screen.findByRole("checkbox", { name: "Calls of a kernel function" }));
@@ -148,7 +148,7 @@ describe("a value that a collector cannot run without", () => {
   });
 });
 
-describe("a tool that stops a process", () => {
+describe("a ptrace collector", () => {
   const strace = async (host: Host, scope = "process%3D4211") => {
     const user = userEvent.setup();
     openScreen(`/captures?dialog=capture&on=${host.id}&plan=custom&scope=${scope}`);
@@ -157,7 +157,7 @@ describe("a tool that stops a process", () => {
   };
   const run = () => screen.getByRole("button", { name: "Run on 1 host" });
 
-  it("runs only once the name of the host was typed", async () => {
+  it("runs only after the user has confirmed with the host name", async () => {
     const host = HOSTS[0] as Host;
     const user = await strace(host);
     const confirm = await screen.findByRole("textbox", { name: `Type ${host.name} to confirm` });
@@ -182,7 +182,7 @@ describe("a tool that stops a process", () => {
     );
   });
 
-  it("links to the host where it is not allowed", async () => {
+  it("links to the host if the host does not allow it", async () => {
     await strace(HOST);
     expect(await screen.findByText(`No administrator has allowed tracing on ${HOST.name}.`)).toBeVisible();
     expect(screen.getByRole("link", { name: `Check the permission on ${HOST.name}` })).toBeVisible();
@@ -190,17 +190,17 @@ describe("a tool that stops a process", () => {
     expect(run()).toBeDisabled();
   });
 
-  it("asks for one process", async () => {
+  it("requires the scope process", async () => {
     await strace(HOSTS[0] as Host, "");
     expect(await screen.findByText(/Tracing needs the scope process/)).toBeVisible();
     expect(run()).toBeDisabled();
   });
 });
 
-describe("a capture that runs", () => {
+describe("a running capture", () => {
   const live = (): Capture => begin([HOST], "cpu", 30, "why", 5);
 
-  it("follows the stream to its end, and shows why a collector brought nothing home", async () => {
+  it("follows the event stream to its end, and shows why a collector has no data", async () => {
     const capture = live();
     openScreen(`/captures/${capture.id}`);
     expect(await screen.findByRole("button", { name: "Cancel capture" })).toBeVisible();
@@ -227,7 +227,7 @@ describe("a capture that runs", () => {
     expect(Stream.last?.readyState).toBe(2);
   });
 
-  it("leads to its results when it has ended", async () => {
+  it("links to its results when it has ended", async () => {
     const capture = CAPTURES.find((item) => item.state === "done" && item.runs.length === 1);
     openScreen(`/captures/${capture?.id}`);
     const results = (await screen.findByRole("heading", { name: "Results" })).closest(
@@ -251,7 +251,7 @@ describe("a capture that runs", () => {
     expect((await screen.findAllByText("canceled"))[0]).toBeVisible();
   });
 
-  it("is asked for every two seconds where the stream is refused", async () => {
+  it("is polled every two seconds if the event stream is closed", async () => {
     const capture = live();
     openScreen(`/captures/${capture.id}`);
     await screen.findByRole("button", { name: "Cancel capture" });
@@ -270,7 +270,7 @@ describe("a capture that runs", () => {
     );
   });
 
-  it("goes live again automatically some time after the stream was refused", async () => {
+  it("reopens the event stream some time after it was closed", async () => {
     const capture = live();
     openScreen(`/captures/${capture.id}`);
     await screen.findByRole("button", { name: "Cancel capture" });
@@ -291,7 +291,7 @@ describe("a capture that runs", () => {
     }
   });
 
-  it("keeps trying automatically while the browser reconnects", async () => {
+  it("does not fall back to polling while the browser reconnects", async () => {
     const capture = live();
     openScreen(`/captures/${capture.id}`);
     await screen.findByRole("button", { name: "Cancel capture" });
@@ -311,15 +311,15 @@ describe("a capture that runs", () => {
   });
 });
 
-describe("captures that have ended", () => {
-  it("are listed with state, hosts and cost", async () => {
+describe("the list of captures", () => {
+  it("shows the state of each capture", async () => {
     openScreen("/captures");
     const first = CAPTURES[0] as Capture;
     const row = (await screen.findByRole("link", { name: `#${first.number}` })).closest("tr") as HTMLElement;
     expect(within(row).getByText("done")).toBeVisible();
   });
 
-  it("begin with an invitation where there are none", async () => {
+  it("has an empty state", async () => {
     answerInstead(({ method, path }) =>
       method === "GET" && path === "/captures" ? { status: 200, body: { items: [], next: null } } : undefined,
     );
@@ -329,7 +329,7 @@ describe("captures that have ended", () => {
 });
 
 describe("an import", () => {
-  it("shows the server's reason, with the line that it names", async () => {
+  it("shows the server's error with its line number", async () => {
     const user = userEvent.setup();
     answerInstead(({ path }) =>
       path === "/imports"

@@ -20,7 +20,7 @@ const option = (name: string, pattern: string, required = false): CollectorOptio
   required,
 });
 
-describe("what a capture looks at", () => {
+describe("the scope of a capture", () => {
   it.each<[ScopeKind, string]>([
     ["host", ""],
     ["process", "4194304"],
@@ -29,7 +29,7 @@ describe("what a capture looks at", () => {
     ["unit", "feed@1.service"],
     ["container", "9f86d081"],
     ["port", "65535"],
-  ])("takes %s %j", (kind, value) => expect(isScopeValid({ kind, value })).toBe(true));
+  ])("accepts %s %j", (kind, value) => expect(isScopeValid({ kind, value })).toBe(true));
 
   it.each<[ScopeKind, string]>([
     ["host", "x"],
@@ -43,9 +43,9 @@ describe("what a capture looks at", () => {
     ["container", "$(id)"],
     ["port", "65536"],
     ["port", "80\n"],
-  ])("refuses %s %j", (kind, value) => expect(isScopeValid({ kind, value })).toBe(false));
+  ])("rejects %s %j", (kind, value) => expect(isScopeValid({ kind, value })).toBe(false));
 
-  it("survives the way through an address", () => {
+  it("is unchanged after a round trip through a URL", () => {
     fc.assert(
       fc.property(fc.constantFrom(...SCOPE_KINDS), fc.string(), (kind, value) => {
         const scope = { kind, value: kind === "host" ? "" : value };
@@ -56,23 +56,23 @@ describe("what a capture looks at", () => {
   });
 });
 
-describe("values for collectors", () => {
-  it("must match as a whole, and may be left out", () => {
+describe("option values of collectors", () => {
+  it("must match the whole pattern, and can be empty", () => {
     const port = option("port", "[1-9][0-9]{0,4}");
     expect(["", "6379"].every((value) => isOptionValid(port, value))).toBe(true);
     expect(["0", "6379x", "x6379"].some((value) => isOptionValid(port, value))).toBe(false);
   });
 
-  it("must be there where the collector cannot run without", () => {
+  it("cannot be empty if required", () => {
     const needed = option("function", "[a-z_]+", true);
     expect([isOptionValid(needed, ""), isOptionValid(needed, "vfs_open")]).toEqual([false, true]);
   });
 
-  it("are left to the server where the pattern cannot be read here", () => {
+  it("are checked only by the server if the browser cannot compile the pattern", () => {
     expect(isOptionValid(option("x", "(?P<a>b)"), "anything")).toBe(true);
   });
 
-  it("are sent for chosen collectors only, without blanks", () => {
+  it("are sent only for selected collectors, trimmed and without empty values", () => {
     const redis = { id: "redis_info", options: [option("port", "[0-9]+")] } as CollectorInfo;
     const typed = { redis_info: { port: " 6379 ", gone: "1" }, pcap: { port: "80" } };
     expect(filledOptions([redis], typed)).toEqual({ redis_info: { port: "6379" } });
@@ -80,7 +80,7 @@ describe("values for collectors", () => {
   });
 });
 
-it("puts each refusal next to its field, and others at the bottom", () => {
+it("assigns each error to its form field, and other errors to the bottom", () => {
   const place = (key: string) => errorFieldOf({ key, params: {} });
   expect(place("capture.ptrace_one_process")).toBe("scope");
   expect(place("capture.ptrace_one_host")).toBe("hosts");

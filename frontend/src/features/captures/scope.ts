@@ -7,7 +7,7 @@ export const SCOPE_KINDS: readonly ScopeKind[] = ["host", "process", "cgroup", "
 const PID_MAX = 2 ** 22;
 const PORT_MAX = 65_535;
 
-/** What the whole value of each kind must match; the server and the host ask the same of it. */
+/** Pattern of the whole value of each kind. The server and the host check the same patterns. */
 const PATTERNS: Record<ScopeKind, RegExp> = {
   host: /^$/,
   process: /^[1-9][0-9]{0,6}$/,
@@ -17,7 +17,7 @@ const PATTERNS: Record<ScopeKind, RegExp> = {
   port: /^[1-9][0-9]{0,4}$/,
 };
 
-/** Whether a host can be asked for it. */
+/** Return whether the value of a scope is well-formed and in range. */
 export function isScopeValid({ kind, value }: CaptureScope): boolean {
   if (!PATTERNS[kind].test(value)) return false;
   if (kind === "process") return Number(value) <= PID_MAX;
@@ -25,31 +25,31 @@ export function isScopeValid({ kind, value }: CaptureScope): boolean {
   return kind !== "cgroup" || !value.split("/").includes("..");
 }
 
-/** `kind=value` as it is in an address; a whole host has no text. */
+/** Return the URL parameter of a scope: `kind=value`, or "" for a whole host. */
 export const scopeText = ({ kind, value }: CaptureScope): string =>
   kind === "host" ? "" : `${kind}=${value}`;
 
-/** The reverse; what names no kind is a whole host. */
+/** Parse the URL parameter of a scope; text without a known kind means a whole host. */
 export function parseScope(text: string): CaptureScope {
   const [kind = "", ...rest] = text.split("=");
   const known = SCOPE_KINDS.find((scopeKind) => scopeKind === kind && scopeKind !== "host");
   return known ? { kind: known, value: rest.join("=") } : { kind: "host", value: "" };
 }
 
-/** Values by collector and name, as typed. */
+/** Entered option values by collector and option name. */
 export type OptionDraft = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** Whether a collector takes the value; nothing at all leaves its default, where it has one. */
+/** Return whether a collector accepts the value; "" is valid for an option that is not required. */
 export function isOptionValid(option: CollectorOption, value: string): boolean {
   if (value === "") return !option.required;
   try {
     return new RegExp(`^(?:${option.pattern})$`).test(value);
   } catch {
-    return true; // only the server can check this pattern
+    return true; // The browser cannot compile this pattern; the server checks the value.
   }
 }
 
-/** Return the options to send: the values that a user typed, for collectors that were chosen. */
+/** Return the non-empty option values of the selected collectors, for the request. */
 export function filledOptions(
   collectors: readonly CollectorInfo[],
   draft: OptionDraft,
@@ -79,5 +79,5 @@ const ERROR_FIELDS: Readonly<Record<string, ErrorField>> = {
   "capture.option_without_collector": "options",
 };
 
-/** Return the part of the form that a message of the server belongs to. */
+/** Return the form field for an error message of the server; unknown messages belong to the bottom. */
 export const errorFieldOf = (sentence: Message): ErrorField => ERROR_FIELDS[sentence.key] ?? "bottom";

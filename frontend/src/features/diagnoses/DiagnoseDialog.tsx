@@ -22,7 +22,7 @@ const SECONDS = 8;
 const MAX_PEERS = 20;
 const READ = new Set(["done", "partial"]);
 
-/** The form of a diagnosis: what runs first, what may follow, and what the host is compared with. */
+/** Dialog that starts a diagnosis: host, scope, baseline and peers, with a preview of its stages. */
 export function DiagnoseDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   const navigate = useNavigate();

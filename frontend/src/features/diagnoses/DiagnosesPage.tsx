@@ -22,7 +22,7 @@ const FIELDS = { host: textField };
 const PAGE = 100;
 const MAX_ROWS = 200;
 
-/** Every question that was asked of a host, with its answer in one line. */
+/** All diagnoses, or those of a host, each with its result in one line. */
 export function DiagnosesPage() {
   const { t } = useTranslation();
   const may = usePermission();
@@ -135,7 +135,7 @@ function DiagnosesTable({ items }: { items: readonly Diagnosis[] }) {
   );
 }
 
-/** The answer in one line. */
+/** Result of a diagnosis in one line: its causes, its failure, or the current stage. */
 function DiagnosisSummary({ diagnosis }: { diagnosis: Diagnosis }) {
   const { t } = useTranslation();
   const sentence = useMessage();
@@ -164,7 +164,7 @@ function DiagnosisSummary({ diagnosis }: { diagnosis: Diagnosis }) {
   ));
 }
 
-/** What on the host was asked about. */
+/** Scope of a diagnosis on its host. */
 export function ScopeTag({ scope }: { scope: Diagnosis["scope"] }) {
   const { t } = useTranslation();
   if (!scope.kind || scope.kind === "host") return <span className="dim">{t("findings.wholeHost")}</span>;

@@ -23,7 +23,7 @@ import { ScopeTag } from "./DiagnosesPage";
 import { DiagnosisStages } from "./DiagnosisStages";
 import { PeerDifferences } from "./PeerDifferences";
 
-/** One question to a host: its stages as they run, and in the same place the answer. */
+/** Page of a diagnosis: progress, stages, result, and differences from peers. */
 export function DiagnosisPage() {
   const { diagnosisId = "" } = useParams({ strict: false });
   const { t } = useTranslation();
@@ -42,7 +42,7 @@ export function DiagnosisPage() {
   );
 }
 
-/** Seconds since it was asked for: the server's figure, plus what went by since that came. */
+/** Return the elapsed seconds: the server's value, plus, while running, the time since its response (`since`, ms). */
 function useElapsed(diagnosis: Diagnosis, since: number): number {
   const running = diagnosis.state === "running";
   const [now, setNow] = useState(Date.now());
@@ -97,7 +97,7 @@ function DiagnosisContent({ diagnosis, since }: { diagnosis: Diagnosis; since: n
   );
 }
 
-/** What the numbers were held against. */
+/** Link to the baseline run of the diagnosis. */
 function ComparedWith({ diagnosis }: { diagnosis: Diagnosis }) {
   const { t } = useTranslation();
   if (diagnosis.baseline_run_id)
@@ -109,7 +109,7 @@ function ComparedWith({ diagnosis }: { diagnosis: Diagnosis }) {
   return diagnosis.state === "done" ? <span>{t("diagnosis.noBaseline")}</span> : null;
 }
 
-/** How long, how much, and the ways out: always in reach. */
+/** Elapsed time, number of stages, CPU cost, and the actions: cancel, open incident, repeat. */
 function DiagnosisProgress({ diagnosis, since }: { diagnosis: Diagnosis; since: number }) {
   const { t } = useTranslation();
   const may = usePermission();
@@ -164,7 +164,7 @@ function DiagnosisProgress({ diagnosis, since }: { diagnosis: Diagnosis; since: 
   );
 }
 
-/** What the stages that have ended name, while a later one runs. */
+/** Causes named by the ended stages while a later stage runs. */
 function PreliminaryCauses({ stages }: { stages: Diagnosis["stages"] }) {
   const { t } = useTranslation();
   const latest = stages.findLast((stage) => stage.named);
@@ -181,7 +181,7 @@ function PreliminaryCauses({ stages }: { stages: Diagnosis["stages"] }) {
   );
 }
 
-/** The answer, or in its place why there is none. */
+/** Result of the diagnosis, or the reason why it has none. */
 function DiagnosisOutcome({ diagnosis }: { diagnosis: Diagnosis }) {
   const { t } = useTranslation();
   const sentence = useMessage();

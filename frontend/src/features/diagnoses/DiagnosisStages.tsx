@@ -18,7 +18,7 @@ import classes from "./Diagnoses.module.css";
 const FIELDS = { stage: listField };
 const MOST = 3;
 
-/** What ran in order, each stage with its tier, length and cost; the one that runs shows its bars. */
+/** Stages in order, each with tier, duration and cost; a running stage shows its progress. */
 export function DiagnosisStages({ diagnosis }: { diagnosis: Diagnosis }) {
   const { t } = useTranslation();
   const { stages, state } = diagnosis;

@@ -12,7 +12,7 @@ import classes from "./Diagnoses.module.css";
 const MAX_PEERS = 3;
 type Value = Difference["local"];
 
-/** A setting as the server names it, `table[row].column`, in words where they are known. */
+/** Display name of a setting `table[row].column`; an unknown setting keeps the server's name. */
 function Setting({ name }: { name: string }) {
   const { t } = useTranslation();
   const [, table = "", at = "", column = ""] = /^(\w+)\[(.*)\]\.(\w+)$/.exec(name) ?? [];
@@ -29,7 +29,7 @@ function Setting({ name }: { name: string }) {
   );
 }
 
-/** Differences from healthy peers that were captured at the same time, the highest surprise score first. */
+/** Table of differences from healthy peers that were captured at the same time, highest surprise score first. */
 export function PeerDifferences({ items, peers }: { items: readonly Difference[]; peers: readonly Named[] }) {
   const { t } = useTranslation();
   const names = useNames();

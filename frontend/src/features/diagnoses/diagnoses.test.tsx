@@ -21,7 +21,7 @@ afterEach(() => {
 });
 
 describe("the form of a diagnosis", () => {
-  it("lists what will run before anything is sent, and sends the question unchanged", async () => {
+  it("previews the stages before it sends a request, and sends the entered values", async () => {
     const user = userEvent.setup();
     const router = openScreen(`/diagnoses?dialog=diagnose&on=${UNHEALTHY.id}`);
     const plan = await screen.findByRole("list", { name: "Preview" });
@@ -56,7 +56,7 @@ describe("the form of a diagnosis", () => {
     expect(screen.getByRole("button", { name: "Diagnose" })).toBeDisabled();
   });
 
-  it("begins on the page of the host", async () => {
+  it("opens from the page of the host", async () => {
     const user = userEvent.setup();
     const router = openScreen(`/hosts/${UNHEALTHY.id}`);
     await user.click(await screen.findByRole("button", { name: "Diagnose" }));
@@ -65,7 +65,7 @@ describe("the form of a diagnosis", () => {
     );
   });
 
-  it("is not for a viewer", async () => {
+  it("is not offered to a viewer", async () => {
     state.role = "viewer";
     openScreen(`/diagnoses/${DONE.id}`);
     await screen.findByText("Result");
@@ -73,8 +73,8 @@ describe("the form of a diagnosis", () => {
   });
 });
 
-describe("an answer", () => {
-  it("names the cause, the numbers that prove it, the cost of the fix and the cost of every stage", async () => {
+describe("the result of a diagnosis", () => {
+  it("shows the cause, its numbers with their sources, the fix, and the cost of each stage", async () => {
     openScreen(`/diagnoses/${DONE.id}`);
     expect(await screen.findByRole("heading", { name: "More runnable threads than CPUs" })).toBeVisible();
     expect(screen.getByText("Likely", { ignore: ".visually-hidden" })).toBeVisible();
@@ -94,14 +94,14 @@ describe("an answer", () => {
     expect(await screen.findByText(/does not allow it: System calls of/)).toBeVisible();
   });
 
-  it("states after each stage what the stages so far name", async () => {
+  it("shows the causes that were named after each stage", async () => {
     openScreen(`/diagnoses/${DONE.id}`);
     const [first, second] = await screen.findAllByText(/^After \d/);
     expect(first?.parentElement).toHaveTextContent("After 11.2 s:");
     await waitFor(() => expect(second?.parentElement).toHaveTextContent("More runnable threads than CPUs"));
   });
 
-  it("opens what was ruled out, and keeps that in the address", async () => {
+  it("expands excluded causes, and stores that in the URL", async () => {
     const user = userEvent.setup();
     const router = openScreen(`/diagnoses/${DONE.id}`);
     const fold = await screen.findByRole("button", { name: /^Ruled out/ });
@@ -119,13 +119,13 @@ describe("an answer", () => {
     expect(rows[3]).toHaveTextContent("31.4 %");
   });
 
-  it("that names nothing lists what was ruled out and what is unknown", async () => {
+  it("without a cause shows the counts of excluded and unknown causes", async () => {
     openScreen(`/diagnoses/${HEALTHY.id}`);
     expect(await screen.findByText("No cause found")).toBeVisible();
     expect(screen.getByText("Ruled out: 2. Inconclusive: 0. Not collected: 1.")).toBeVisible();
   });
 
-  it("that failed shows the reason, and what to do", async () => {
+  it("is the reason and the next action if the diagnosis failed", async () => {
     openScreen(`/diagnoses/${FAILED.id}`);
     expect(await screen.findByText(/The host returned no data, so no cause can be named\./)).toBeVisible();
     expect(screen.getByRole("link", { name: "Check host" })).toHaveAttribute(
@@ -134,7 +134,7 @@ describe("an answer", () => {
     );
   });
 
-  it("that was canceled links to the results before the cancellation", async () => {
+  it("links to the collected data if the diagnosis was canceled", async () => {
     openScreen(`/diagnoses/${CANCELED.id}`);
     expect(await screen.findByText("Diagnosis canceled")).toBeVisible();
     expect(screen.getByRole("link", { name: "Capture" })).toBeVisible();
@@ -142,20 +142,20 @@ describe("an answer", () => {
 });
 
 describe("diagnoses", () => {
-  it("are listed with their answers in one line", async () => {
+  it("are listed with their results", async () => {
     openScreen("/diagnoses");
     const row = (await screen.findByRole("link", { name: `#${DONE.number}` })).closest("tr") as HTMLElement;
     expect(await within(row).findByText("More runnable threads than CPUs")).toBeVisible();
     expect(within(row).getByText("control group /svc/feed")).toBeVisible();
   });
 
-  it("can be those of one host", async () => {
+  it("are filtered by host", async () => {
     openScreen(`/diagnoses?host=${PEER.id}`);
     expect(await screen.findByRole("link", { name: `#${HEALTHY.number}` })).toBeVisible();
     expect(screen.queryByRole("link", { name: `#${DONE.number}` })).toBeNull();
   });
 
-  it("begin with an invitation where there are none", async () => {
+  it("have an empty state", async () => {
     state.empty = true;
     openScreen("/diagnoses");
     expect(await screen.findByText("No diagnoses yet")).toBeVisible();

@@ -33,12 +33,12 @@ import classes from "./events.module.css";
 interface Props {
   /** The event to edit; without it, a new event is reported. */
   event?: ReportedEvent;
-  /** Hosts that are selected at first. */
+  /** Initially selected hosts. */
   hosts?: readonly string[];
   onClose: () => void;
 }
 
-/** Reports a deploy, a configuration change or a note, or edits a reported event. */
+/** Dialog that reports a deploy, a configuration change, a restart or a note, or edits a reported event. */
 export function EventDialog({ event, hosts = [], onClose }: Props) {
   const { t } = useTranslation();
   const [draft, setDraft] = useState(() => (event ? toEventDraft(event) : emptyEventDraft(hosts)));

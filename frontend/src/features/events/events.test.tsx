@@ -30,7 +30,7 @@ describe("event request", () => {
     expect(changedFields({ ...draft, target: "everywhere" }, DEPLOY)).toEqual({ everywhere: true });
   });
 
-  it("selects hosts in one way", () => {
+  it("contains only the fields of the selected target", () => {
     expect(toEventBody(toEventDraft(CONFIG))).toMatchObject({ hosts: [HOSTS[0]!.id] });
     expect(toEventBody(toEventDraft(DEPLOY))).toMatchObject({ service: "feed" });
     expect(toEventBody({ ...toEventDraft(DEPLOY), target: "labels", labels: ["role=feed"] })).toMatchObject({
@@ -57,7 +57,7 @@ describe("events", () => {
     expect(screen.getByRole("button", { name: "Report event" })).toBeVisible();
   });
 
-  it("lists events with their reporter as text, and withdrawn ones on request", async () => {
+  it("lists events with their reporter as text, and withdrawn events on request", async () => {
     const user = userEvent.setup();
     openScreen("/events");
     const row = (await screen.findByText(CONFIG.what)).closest("tr") as HTMLElement;

@@ -13,12 +13,12 @@ import { FIELDS, FRESH } from "./fields";
 
 interface Props {
   hosts: readonly FleetHost[];
-  /** The labels that groups of peers can be made by, and the default. */
+  /** Labels that can group peers. */
   labels: FleetPeers["labels"] | undefined;
   defaultLabel: string | undefined;
 }
 
-/** Filters, groups, order and the oldest run that counts. All of it is in the URL. */
+/** Controls for filters, groups, order and the maximum age of runs. All state is in the URL. */
 export function FilterBar({ hosts, labels, defaultLabel }: Props) {
   const { t } = useTranslation();
   const [state, set] = useUrlState(FIELDS);

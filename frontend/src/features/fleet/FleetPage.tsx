@@ -26,7 +26,7 @@ const NO_RULES: Rules = {};
 const findingsOfUse = (host: FleetUseHost): readonly FleetFinding[] => Object.values(host.cells);
 const findingsOfMatrix = (host: FleetFindingsHost): readonly FleetFinding[] => host.matched;
 
-/** Up to 500 hosts on one screen: what is wrong where, the outliers, and what the unhealthy hosts share. */
+/** Views of up to 500 hosts: USE grid, outliers among peers, and matrix of findings. */
 export function FleetPage() {
   const { t } = useTranslation();
   const navigate = useNavigate();
@@ -113,7 +113,7 @@ export function FleetPage() {
   );
 }
 
-/** The value of a host among its peers, as a finding of its run. */
+/** Return the value of a host among its peers as a finding; undefined if the rule has no value for the host. */
 function findingOfPeer(
   peers: ReturnType<typeof usePeers>["data"],
   host: string,
@@ -176,7 +176,7 @@ function Counts({ hosts, leftOut }: { hosts: readonly FleetHost[]; leftOut: numb
   );
 }
 
-/** The empty state: no host at all, or none that matches the filter. */
+/** Empty state: no hosts, or no hosts that match the filter. */
 function NoHosts({ any }: { any: boolean }) {
   const { t } = useTranslation();
   const may = usePermission();

@@ -16,7 +16,7 @@ interface Props {
   onChoose: (ids: readonly string[]) => void;
 }
 
-/** Actions for the chosen hosts. A diagnosis of several examines the worst; the others are its peers. */
+/** Actions for the selected hosts. A diagnosis of several hosts examines the worst host with the others as peers. */
 export function SelectionBar({ hosts, visible, chosen, onChoose }: Props) {
   const { t } = useTranslation();
   const may = usePermission();

@@ -6,14 +6,14 @@ import { CELL_STATES } from "./cells/cellStates";
 import classes from "./Fleet.module.css";
 
 interface Props {
-  /** Sorting again would change the order. */
+  /** Whether sorting again would change the order. */
   stale: boolean;
   onRenew: () => void;
   visible: number;
   total: number;
 }
 
-/** Above the rows: how many there are, the legend of the icons, and a button to sort again. Its height never changes. */
+/** Line above the rows: row count, icon legend, and a button to sort again. Its height never changes. */
 export function SortStatus({ stale, onRenew, visible, total }: Props) {
   const { t } = useTranslation();
   return (

@@ -1,4 +1,4 @@
 import type { Resource, UseCategory } from "../../core/hosts/fleet";
 
-/** A column of the USE grid taken apart. */
+/** Split a column ID of the USE grid, such as `cpu.saturation`, into resource and category. */
 export const splitColumnId = (column: string) => column.split(".") as [Resource, UseCategory];

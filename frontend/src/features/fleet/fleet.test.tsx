@@ -61,7 +61,7 @@ const small = (names: readonly string[], critical: readonly string[]): FleetUse 
 });
 
 describe("the USE grid", () => {
-  it("shows the worst of each cell with its number, its threshold and its age, worst hosts first", async () => {
+  it("shows the worst finding of each cell with number, threshold and age, worst hosts first", async () => {
     answerInstead(({ path }) =>
       path === "/fleet/use" ? { status: 200, body: small(["a", "b"], ["b"]) } : undefined,
     );
@@ -75,14 +75,14 @@ describe("the USE grid", () => {
     expect(screen.getByRole("columnheader", { name: "CPU, Saturation" })).toBeVisible();
   });
 
-  it("draws only the rows in view of 500, and shows how many there are", async () => {
+  it("renders only the visible rows of 500, and reports the row count", async () => {
     openScreen("/fleet");
     const table = await grid();
     expect(Number(table.getAttribute("aria-rowcount"))).toBeGreaterThan(480);
     expect(within(table).getAllByRole("row").length).toBeLessThan(40);
   });
 
-  it("never shows an unchecked host as healthy, nor hides that a check is old", async () => {
+  it("distinguishes unchecked hosts from healthy hosts, and marks stale checks", async () => {
     openScreen("/fleet?sort=age");
     const table = await grid();
     const cells = within(table).getAllByRole("gridcell");
@@ -92,7 +92,7 @@ describe("the USE grid", () => {
     expect(table.querySelector("[data-stale]")).not.toBeNull();
   });
 
-  it("is walked with arrow keys; Enter opens the details of a cell, Space chooses the host", async () => {
+  it("is navigated with arrow keys; Enter opens the details of a cell, Space selects the host", async () => {
     const user = userEvent.setup();
     const router = openScreen("/fleet?q=feed-fra2");
     const table = await grid();
@@ -137,7 +137,7 @@ describe("the USE grid", () => {
     expect(sent.filter((request) => request.path === "/fleet/use" && request.query.get("has"))).toEqual([]);
   });
 
-  it("offers the actions for the chosen hosts: capture, diagnose one, compare peers", async () => {
+  it("offers actions for the selected hosts: capture, diagnose, compare peers", async () => {
     const user = userEvent.setup();
     answerInstead(({ path }) =>
       path === "/fleet/use" ? { status: 200, body: small(["a", "b", "c"], ["b"]) } : undefined,
@@ -146,20 +146,20 @@ describe("the USE grid", () => {
     await grid();
     expect(screen.getByRole("button", { name: "Diagnose" })).toBeDisabled();
     await user.click(screen.getByRole("button", { name: "Compare peers" }));
-    // The worst is diagnosed, the other is its peer.
+    // The worst host is diagnosed, the other host is its peer.
     await waitFor(() =>
       expect(router.state.location.search).toMatchObject({ dialog: "diagnose", on: "b,a" }),
     );
   });
 
-  it("offers nothing that touches a host to a viewer", async () => {
+  it("offers no capture to a viewer", async () => {
     state.role = "viewer";
     openScreen("/fleet");
     await grid();
     expect(screen.queryByRole("button", { name: /capture/i })).toBeNull();
   });
 
-  it("without hosts shows what to do", async () => {
+  it("shows an empty state without hosts", async () => {
     state.empty = true;
     openScreen("/fleet");
     expect(await screen.findByText("No hosts yet")).toBeVisible();
@@ -167,7 +167,7 @@ describe("the USE grid", () => {
 });
 
 describe("peers", () => {
-  it("lists outliers for each measure, and opens one measure for all", async () => {
+  it("lists outliers for each measure, and opens a measure for all groups", async () => {
     const user = userEvent.setup();
     const router = openScreen("/fleet?view=peers");
     expect(await screen.findByRole("heading", { name: "role=feed" })).toBeVisible();
@@ -195,7 +195,7 @@ describe("the matrix of findings", () => {
     expect(section.getByRole("heading", { name: /Findings of the \d+ critical hosts/ })).toBeVisible();
   });
 
-  it("compares the chosen with the others where hosts are chosen", async () => {
+  it("compares selected hosts with all others", async () => {
     const router = openScreen("/fleet?view=use&q=feed-fra2");
     await grid();
     const ids = screen

@@ -1,4 +1,4 @@
 import type { Severity } from "./api";
 
-/** The mildest first. */
+/** Severities in ascending order. */
 export const SEVERITIES: readonly (Severity | "none")[] = ["none", "info", "warn", "critical"];

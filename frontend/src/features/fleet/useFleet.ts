@@ -7,8 +7,8 @@ import type { FleetFinding, FleetHost, FleetRule } from "./api";
 import { FIELDS } from "./fields";
 
 /**
- * The whole fleet, filtered here by label, so that another label needs no request. Only where the server had to leave
- * hosts out does it request the hosts with the label alone.
+ * Load the whole fleet, which the browser filters by label without another request. If the response omits hosts
+ * (`left_out`), load only the hosts with label `has`.
  */
 export function useFilteredHosts<Fleet extends { left_out: number }>(
   useThese: (has: string, enabled: boolean) => UseQueryResult<Fleet>,
@@ -16,12 +16,12 @@ export function useFilteredHosts<Fleet extends { left_out: number }>(
   enabled: boolean,
 ): UseQueryResult<Fleet> {
   const whole = useThese("", enabled);
-  const cut = has !== "" && (whole.data?.left_out ?? 0) > 0;
-  const part = useThese(has, enabled && cut);
-  return cut && part.data ? part : whole;
+  const isTruncated = has !== "" && (whole.data?.left_out ?? 0) > 0;
+  const labeled = useThese(has, enabled && isTruncated);
+  return isTruncated && labeled.data ? labeled : whole;
 }
 
-/** The filtered hosts of a view, in the selected order. */
+/** Return the hosts that match the filters in the URL, in the selected order. */
 export function useVisibleRows<H extends FleetHost>(
   hosts: readonly H[] | undefined,
   results: (host: H) => readonly FleetFinding[],
@@ -38,7 +38,7 @@ export function useVisibleRows<H extends FleetHost>(
   );
 }
 
-/** The outliers, with the options in the URL. */
+/** Load the peer groups with the options in the URL. */
 export function usePeers(enabled: boolean) {
   const [{ has, label, measure, fresh }] = useUrlState(FIELDS);
   return useFleetPeers({ has, label, measure, within: Number(fresh) }, enabled);
@@ -46,7 +46,7 @@ export function usePeers(enabled: boolean) {
 
 export type Rules = Readonly<Record<string, FleetRule>>;
 
-/** The rules of a column: those of a USE category, or the rule of a findings column. */
+/** Return the rule IDs of a column: the rules of a USE category, or the rule of a findings column. */
 export function rulesOfResource(rules: Rules, column: string): ReadonlySet<string> {
   const placed = Object.entries(rules).filter(
     ([, rule]) => `${rule.resource}.${rule.use_category}` === column,

@@ -6,7 +6,7 @@ import { useTranslation } from "../../lib/text/useTranslation";
 import { splitColumnId } from "./columns";
 import type { Rules } from "./useFleet";
 
-/** The title of a column: resource and USE category, or the name of its rule. */
+/** Return a function that names a column: resource and USE category, or the title of its rule. */
 export function useTitle(rules: Rules): (column: string) => string {
   const { t } = useTranslation();
   const pick = useLocalized();

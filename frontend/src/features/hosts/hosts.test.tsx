@@ -18,7 +18,7 @@ afterEach(() => {
 });
 
 describe("the list of hosts", () => {
-  it("shows every active host and what is known of it", async () => {
+  it("shows all active hosts with their properties", async () => {
     state.hosts = HOSTS.slice(0, 40);
     openScreen("/hosts");
     const row = (await screen.findByRole("link", { name: HOST.name })).closest("tr") as HTMLElement;
@@ -26,7 +26,7 @@ describe("the list of hosts", () => {
     expect(screen.getByText("40 hosts")).toBeVisible();
   });
 
-  it("shows what failed in place of the list, and recovers", async () => {
+  it("shows the server's error instead of the list, and recovers", async () => {
     const user = userEvent.setup();
     answerInstead(({ path }) =>
       path === "/hosts" ? refuse(503, "The database does not answer.") : undefined,
@@ -49,7 +49,7 @@ describe("the list of hosts", () => {
     await waitFor(() => expect(router.state.location.search).not.toHaveProperty("q"));
   });
 
-  it("leads from chosen hosts to a capture of exactly these", async () => {
+  it("opens a new capture of the selected hosts", async () => {
     const user = userEvent.setup();
     state.hosts = HOSTS.slice(0, 4);
     const router = openScreen("/hosts");
@@ -60,7 +60,7 @@ describe("the list of hosts", () => {
     );
   });
 
-  it("hides what the role may not do", async () => {
+  it("hides actions without permission", async () => {
     state.role = "viewer";
     state.hosts = HOSTS.slice(0, 3);
     openScreen("/hosts");
@@ -82,7 +82,7 @@ describe("adding a host", () => {
     return user;
   };
 
-  it("pins only the fingerprint that was fingerprint and confirmed", async () => {
+  it("trusts only the displayed and confirmed fingerprint", async () => {
     const user = await fillIn("10.40.0.9");
     const fingerprint = await screen.findByText(/^SHA256:/);
     expect(sent.some((request) => request.method === "POST" && request.path === "/hosts")).toBe(false);
@@ -99,13 +99,13 @@ describe("adding a host", () => {
     });
   });
 
-  it("shows when the host does not answer, and adds nothing", async () => {
+  it("shows an error if the host does not respond, and adds nothing", async () => {
     await fillIn("unreachable.example");
     expect(await screen.findByRole("alert")).toBeVisible();
     expect(screen.queryByRole("button", { name: /Trust key and add host/ })).toBeNull();
   });
 
-  it("asks for the key again when the address was changed after it was fingerprint", async () => {
+  it("requires the key again when the address changes after the fingerprint was displayed", async () => {
     const user = await fillIn("10.40.0.9");
     await screen.findByText(/^SHA256:/);
     await user.type(screen.getByRole("textbox", { name: "Address" }), "9");
@@ -113,15 +113,15 @@ describe("adding a host", () => {
     expect(screen.getByRole("button", { name: "Fetch host key" })).toBeEnabled();
   });
 
-  it("is closed to those who may not", async () => {
+  it("is only for admins", async () => {
     state.role = "investigator";
     openScreen("/hosts/new");
     expect(await screen.findByText("Only admins can add hosts")).toBeVisible();
   });
 });
 
-describe("many hosts at once", () => {
-  it("tries first, shows a verdict for each, and adds only then", async () => {
+describe("the bulk import of hosts", () => {
+  it("previews the result for each host before it adds them", async () => {
     const user = userEvent.setup();
     state.hosts = HOSTS.slice(0, 3);
     openScreen("/hosts?bulk=1");
@@ -140,7 +140,7 @@ describe("many hosts at once", () => {
 });
 
 describe("a host", () => {
-  it("stops hard when its key has changed, and pins a new one only with reason and confirmation", async () => {
+  it("shows that its key has changed, and trusts a new key only with reason and confirmation", async () => {
     const user = userEvent.setup();
     const failure = {
       key: "ssh.host_key_changed",
@@ -169,7 +169,7 @@ describe("a host", () => {
     );
   });
 
-  it("shows what does not work, why, and the command that fixes it", async () => {
+  it("shows unavailable collectors with the commands that fix them", async () => {
     answerInstead(({ method, path }) =>
       method === "GET" && path.endsWith("/preflight")
         ? { status: 200, body: preflight({ ...HOST, name: "feed-0" }) }
@@ -180,7 +180,7 @@ describe("a host", () => {
     expect(screen.getByText("1 unavailable")).toBeVisible();
   });
 
-  it("lets an admin allow tools that stop a process, and explains what that means", async () => {
+  it("lets an admin allow ptrace collectors, and explains their effect", async () => {
     const user = userEvent.setup();
     state.hosts = [{ ...HOST }];
     openScreen(`/hosts/${HOST.id}`);
@@ -193,14 +193,14 @@ describe("a host", () => {
     expect(await screen.findByText("allowed")).toBeVisible();
   });
 
-  it("shows others whether they are allowed, without a switch", async () => {
+  it("shows other users whether ptrace is allowed, without a switch", async () => {
     state.role = "oncall";
     openScreen(`/hosts/${HOST.id}`);
     expect(await screen.findByText("not allowed")).toBeVisible();
     expect(screen.queryByRole("switch", { name: "Allow on this host" })).toBeNull();
   });
 
-  it("shows that a host does not exist or may not be seen", async () => {
+  it("shows an error if it does not exist or is not visible to the user", async () => {
     openScreen("/hosts/0193aaaa-0000-7000-8000-000000000000");
     expect(await screen.findByRole("alert")).toHaveTextContent(
       "Host not found, or you have no access to it.",

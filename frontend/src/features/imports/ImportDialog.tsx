@@ -40,12 +40,12 @@ const KINDS = [
 type Kind = (typeof KINDS)[number];
 const MAX_BYTES = 256 * 1024 * 1024;
 
-/** An exported incident is the only zip that is imported, so its name decides. */
+/** Return whether a file is an incident bundle, the only importable format with the suffix `.zip`. */
 function isIncident(file: File, kind: Kind) {
   return kind === "incident" || (kind === "auto" && file.name.toLowerCase().endsWith(".zip"));
 }
 
-/** Brings in what was recorded elsewhere: a file becomes a capture with one run, or an incident. */
+/** Dialog that imports a file as a capture with one run, or an incident bundle as an incident. */
 export function ImportDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   const navigate = useNavigate();
@@ -57,7 +57,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState("");
   const [once] = useState(() => crypto.randomUUID());
   const tooLarge = file !== null && file.size > MAX_BYTES;
-  const whole = file !== null ? isIncident(file, kind) : kind === "incident";
+  const isBundle = file !== null ? isIncident(file, kind) : kind === "incident";
   const send = useMutation({
     mutationFn: async (chosen: File) => {
       const body = new FormData();
@@ -127,11 +127,11 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
         <Select
           label={t("import.host")}
           placeholder={t("captures.noHost")}
-          description={t(whole ? "import.incidentText" : "import.hostText")}
+          description={t(isBundle ? "import.incidentText" : "import.hostText")}
           data={(hosts.data ?? []).map((host) => ({ value: host.id, label: host.name }))}
           value={host}
           onChange={setHost}
-          disabled={whole}
+          disabled={isBundle}
           searchable
           clearable
           limit={50}
@@ -140,7 +140,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
           label={t("import.name")}
           value={name}
           maxLength={200}
-          disabled={whole}
+          disabled={isBundle}
           onChange={(event) => setName(event.currentTarget.value)}
         />
         {send.error && (
@@ -148,7 +148,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
             <ErrorLine error={send.error} />
           </div>
         )}
-        {send.isPending && whole && file && (
+        {send.isPending && isBundle && file && (
           <p className={classes.sending} role="status">
             {t("import.sendingIncident", { size: bytes(file.size) })}
           </p>

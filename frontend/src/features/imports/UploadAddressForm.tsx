@@ -27,7 +27,7 @@ const TONES: Record<UploadAddress["state"], Tone> = {
   spent: "warn",
 };
 
-/** An address that takes one bundle, for a host that is reached only by its console; and what became of earlier ones. */
+/** Form that creates an upload address for a single bundle, for a host with only a console; lists earlier addresses. */
 export function UploadAddressForm({ hosts }: { hosts: readonly Host[] }) {
   const { t } = useTranslation();
   const names = useNames();

@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 
 describe("an upload address", () => {
-  it("is created for a host that was not added, with a command to copy once", async () => {
+  it("is created for a new host, with a command to copy", async () => {
     const user = userEvent.setup();
     openScreen("/captures?dialog=import");
     const dialog = await screen.findByRole("dialog");
@@ -25,7 +25,7 @@ describe("an upload address", () => {
     expect(body).toEqual({ host_name: "console-9", plan: "triage", minutes: 60, max_mb: 64 });
   });
 
-  it("shows its result, why it was refused, and is revoked", async () => {
+  it("shows its result or the reason of a failure, and can be revoked", async () => {
     const user = userEvent.setup();
     openScreen("/captures?dialog=import");
     const rows = await screen.findByRole("region", { name: "Upload addresses" });

@@ -28,7 +28,7 @@ afterEach(() => {
 });
 
 describe("the next step", () => {
-  it("is shown with n, run with n again, and shows its progress with a cancel button", async () => {
+  it("expands with n, runs with a second n, and shows its progress with a cancel button", async () => {
     const user = userEvent.setup();
     openScreen(AT);
     const part = await next();
@@ -50,7 +50,7 @@ describe("the next step", () => {
     await waitFor(() => expect(posted("/cancel")).toHaveLength(1));
   });
 
-  it("asks for options that are missing, and goes on with the answer", async () => {
+  it("asks for missing options, and runs with the entered values", async () => {
     const user = userEvent.setup();
     answerInstead(({ path, body }) =>
       path.endsWith("/step-runs") && !body.options
@@ -76,7 +76,7 @@ describe("the next step", () => {
     answerInstead(undefined);
   });
 
-  it("is not offered to who may only look", async () => {
+  it("cannot be run by a viewer", async () => {
     state.role = "viewer";
     openScreen(AT);
     const part = await next();
@@ -85,8 +85,8 @@ describe("the next step", () => {
   });
 });
 
-describe("what several people change", () => {
-  it("is not overwritten: what changed is shown, what was typed is kept, and goes on top", async () => {
+describe("concurrent edits", () => {
+  it("show the other user's change, keep the input, and apply it to the new version", async () => {
     const user = userEvent.setup();
     openScreen(`${AT}?pane=journal`);
     const note = await screen.findByRole("textbox", { name: "Note" });
@@ -102,15 +102,15 @@ describe("what several people change", () => {
     expect(posted("/notes").at(-1)?.body).toEqual({ note: "mine", version: RICH.version + 1 });
   });
 
-  it("is described in the words of the screen", async () => {
+  it("are listed in the journal with display names", async () => {
     openScreen(`${AT}?pane=journal`);
     expect(await screen.findByText(/2 · To which pool do these threads belong\?: supports/)).toBeVisible();
     expect(screen.getByText("lena is viewing this incident")).toBeInTheDocument();
   });
 });
 
-describe("the state of an incident", () => {
-  it("is refused with the open steps, which can be waived there with one reason for a playbook", async () => {
+describe("a change of the incident state", () => {
+  it("is rejected with the open steps, which can be waived together with a reason", async () => {
     const user = userEvent.setup();
     openScreen(`${AT}?dialog=state&what=resolved`);
     const dialog = within(await screen.findByRole("dialog"));
@@ -131,7 +131,7 @@ describe("the state of an incident", () => {
     expect(posted("/waivers")[0]?.body).toMatchObject({ steps: [LOCK], reason: "no lock on this host" });
   });
 
-  it("leads from a refusal to the open step", async () => {
+  it("links to the open step when it is rejected", async () => {
     const user = userEvent.setup();
     const router = openScreen(`${AT}?dialog=state&what=resolved&step=${WAITING}`);
     const dialog = within(await screen.findByRole("dialog"));
@@ -144,7 +144,7 @@ describe("the state of an incident", () => {
 });
 
 describe("a playbook", () => {
-  it("is dismissed with one reason, shows it, and is restored", async () => {
+  it("is dismissed with a reason, shows the reason, and is restored", async () => {
     const user = userEvent.setup();
     openScreen(`/incidents/${UNDECIDED.id}`);
     const decided = () =>
@@ -164,7 +164,7 @@ describe("a playbook", () => {
 });
 
 describe("a fix", () => {
-  it("is taken from a card, and verified against an untouched host", async () => {
+  it("is filled in from a remediation of the playbook", async () => {
     const user = userEvent.setup();
     const router = openScreen(`${AT}?dialog=fix&what=requests-wait-for-cpu/crowd`);
     const dialog = within(await screen.findByRole("dialog"));
@@ -179,7 +179,7 @@ describe("a fix", () => {
     });
   });
 
-  it("shows its verification: outcome in words, interval, every capture at its run", async () => {
+  it("shows its verification: outcome, interval, and all captures with links to their runs", async () => {
     const user = userEvent.setup();
     openScreen(`${AT}?pane=fixes`);
     const part = within(await screen.findByRole("region", { name: "Verify fix" }));
@@ -195,7 +195,7 @@ describe("a fix", () => {
     );
   });
 
-  it("draws what changed in the code, and lists which names were taken together", async () => {
+  it("shows code changes as a comparison, and lists merged names", async () => {
     const user = userEvent.setup();
     openScreen(`${AT}?pane=fixes`);
     const part = within(await screen.findByRole("region", { name: "Code changes" }));
@@ -211,7 +211,7 @@ describe("a fix", () => {
     expect(rows.getByRole("row", { name: /spin_lock.*41\.0.*2\.0/ })).toBeVisible();
   });
 
-  it("that could not be judged shows the reason", async () => {
+  it("shows why a verification has no conclusion", async () => {
     openScreen(`/incidents/${FAILED.id}?pane=fixes`);
     expect(await screen.findByText("No conclusion")).toBeVisible();
     expect(screen.getByText(/The interval is neither within ±10 %/)).toBeVisible();
@@ -219,8 +219,8 @@ describe("a fix", () => {
   });
 });
 
-describe("a cause that was wrong", () => {
-  it("takes the real cause with evidence, and the chain shows it with the case to test rules with", async () => {
+describe("a rejected cause", () => {
+  it("needs evidence for the actual cause, and shows it with the regression bundle", async () => {
     const user = userEvent.setup();
     openScreen(AT);
     await user.click((await screen.findAllByRole("button", { name: "Reject cause" }))[0] as HTMLElement);
@@ -240,7 +240,7 @@ describe("a cause that was wrong", () => {
   });
 });
 
-describe("autopilot started", () => {
+describe("a stopped autopilot", () => {
   const stopped = (step: string) => {
     const reason = { key: "autopilot.person", params: { step } };
     const autopilot = { state: "stopped", tier: "light", by: null, capture_id: null, step: null, reason };
@@ -249,7 +249,7 @@ describe("autopilot started", () => {
     );
   };
 
-  it("shows why it stopped, with the question, for as long as that is the next step", async () => {
+  it("shows the reason with the question while that step is the next step", async () => {
     stopped(RICH.next?.step ?? "");
     openScreen(AT);
     const part = await next();
@@ -257,7 +257,7 @@ describe("autopilot started", () => {
     expect(part.getByText(/The next step needs a person: \d+ · /)).toBeVisible();
   });
 
-  it("does not repeat what is settled", async () => {
+  it("hides the reason after another step has become the next step", async () => {
     stopped(WAITING);
     openScreen(AT);
     await next();
@@ -265,8 +265,8 @@ describe("autopilot started", () => {
   });
 });
 
-describe("pins from elsewhere", () => {
-  it("take the marked lines to the incident that was looked at last", async () => {
+describe("pins of artifact lines", () => {
+  it("are added to the last opened incident", async () => {
     const user = userEvent.setup();
     sessionStorage.setItem("culprit.incident", JSON.stringify({ incident: RICH.id, step: LOCK }));
     openScreen("/artifacts/0193?line=12&lines=12,14");
@@ -281,14 +281,14 @@ describe("pins from elsewhere", () => {
     });
   });
 
-  it("are not offered where no line is marked, nor to who may only look", async () => {
+  it("are disabled without a marked line", async () => {
     openScreen("/artifacts/0193");
     expect(await screen.findByRole("button", { name: "Pin" })).toBeDisabled();
   });
 });
 
-describe("what is not there", () => {
-  it("shows the conflict in place", async () => {
+describe("a missing incident", () => {
+  it("shows the server's error", async () => {
     answerInstead(({ path }) =>
       path === `/incidents/${RICH.id}`
         ? { status: 404, body: { status: 404, title: "", detail: "", key: "incident.not_found", params: {} } }

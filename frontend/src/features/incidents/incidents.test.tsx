@@ -29,7 +29,7 @@ afterEach(() => {
 });
 
 describe("the list of incidents", () => {
-  it("shows the symptom, its title, and what is missing", async () => {
+  it("shows state, symptom, cause and the first missing part", async () => {
     openScreen("/incidents");
     const row = (await screen.findByRole("link", { name: RICH.title })).closest("tr") as HTMLElement;
     expect(row).toHaveTextContent("investigating");
@@ -42,7 +42,7 @@ describe("the list of incidents", () => {
     expect(failed).toHaveTextContent("fix not verified");
   });
 
-  it("is narrowed by words, which stand in the address", async () => {
+  it("is filtered by text, which is stored in the URL", async () => {
     const user = userEvent.setup();
     const router = openScreen("/incidents");
     await user.type(await screen.findByRole("textbox", { name: "Title, host, service or cause" }), "search");
@@ -50,7 +50,7 @@ describe("the list of incidents", () => {
     expect(router.state.location.search).toMatchObject({ q: "search" });
   });
 
-  it("begins with three entry points where there is none", async () => {
+  it("shows three entry points while it is empty", async () => {
     state.empty = true;
     openScreen("/incidents");
     expect(await screen.findByText("No incidents yet")).toBeVisible();
@@ -61,7 +61,7 @@ describe("the list of incidents", () => {
 });
 
 describe("a new incident", () => {
-  it("is sent as typed, with numbers and units", async () => {
+  it("is sent with the entered numbers and units", async () => {
     const user = userEvent.setup();
     const router = openScreen("/incidents?dialog=incident");
     await user.type(await screen.findByRole("textbox", { name: "Title" }), "feed is slow");
@@ -76,7 +76,7 @@ describe("a new incident", () => {
     });
   });
 
-  it("is not sent with a number that is none", async () => {
+  it("cannot be sent with text in a number field", async () => {
     const user = userEvent.setup();
     openScreen("/incidents?dialog=incident");
     await user.type(await screen.findByRole("textbox", { name: "Title" }), "feed is slow");
@@ -84,7 +84,7 @@ describe("a new incident", () => {
     expect(screen.getByRole("button", { name: "Create incident" })).toBeDisabled();
   });
 
-  it("comes from a diagnosis with its host and its causes", async () => {
+  it("is filled in from a diagnosis with its host and causes", async () => {
     const user = userEvent.setup();
     const { DIAGNOSES } = await import("../../../mock/analysis/diagnosisRecords");
     const router = openScreen(`/diagnoses/${DIAGNOSES[0]?.id}`);
@@ -107,8 +107,8 @@ describe("a new incident", () => {
   });
 });
 
-describe("the chain", () => {
-  it("shows verdicts, the missing link and what is below it", async () => {
+describe("the evidence chain", () => {
+  it("shows verdicts, the open step, and the causes and fixes below", async () => {
     openScreen(AT);
     const list = await chain();
     const gap = list.getByRole("button", { name: /Do they wait for one lock/ });
@@ -121,7 +121,7 @@ describe("the chain", () => {
     expect(list.getByText("A fix was verified. Is the symptom gone?")).toBeVisible();
   });
 
-  it("draws the first missing link only: no cause, so no fix yet", async () => {
+  it("shows only the first missing part: without a cause, no missing fix", async () => {
     openScreen(`/incidents/${BARE.id}`);
     const list = await chain();
     expect(list.getByText("No cause named yet")).toBeVisible();
@@ -129,7 +129,7 @@ describe("the chain", () => {
     expect(list.getByText("No playbook. Add one to get steps.")).toBeVisible();
   });
 
-  it("is walked with j and k, and the address holds the position", async () => {
+  it("is navigated with j and k, and the URL stores the selected step", async () => {
     const router = openScreen(`${AT}?step=${WAITING}`);
     await chain();
     fireEvent.keyDown(document.documentElement, { key: "j", code: "KeyJ" });
@@ -154,7 +154,7 @@ describe("the chain", () => {
 });
 
 describe("the evidence of a step", () => {
-  it("is that of the address: step and host", async () => {
+  it("is selected by step and host in the URL", async () => {
     openScreen(`${AT}?step=${WAITING}&host=${HOSTS[1]?.id}`);
     const pane = await evidence();
     expect(await pane.findByRole("link", { name: /^44\.1.ms Delay per switch: open .*line/ })).toBeVisible();
@@ -162,7 +162,7 @@ describe("the evidence of a step", () => {
     expect(await pane.findByText("1184", { selector: "pre span" })).toBeVisible();
   });
 
-  it("changes with the host, and the address with it", async () => {
+  it("changes with the selected host, and so does the URL", async () => {
     const user = userEvent.setup();
     const router = openScreen(`${AT}?step=${WAITING}&host=${HOSTS[1]?.id}`);
     const pane = await evidence();
@@ -172,7 +172,7 @@ describe("the evidence of a step", () => {
     expect(await pane.findByRole("link", { name: /^400.µs Delay per switch: open/ })).toBeVisible();
   });
 
-  it("shows who disagrees, and what they cite", async () => {
+  it("shows users who disagree with the rule, and their cited pins", async () => {
     openScreen(`${AT}?step=${POOL}&host=${HOSTS[1]?.id}`);
     const pane = await evidence();
     expect(pane.getByText("wei: supports")).toBeVisible();
@@ -181,7 +181,7 @@ describe("the evidence of a step", () => {
     expect(pin).toHaveAttribute("href", expect.stringMatching(/^\/artifacts\/.*lines=1184,1190/));
   });
 
-  it("is pinned with e", async () => {
+  it("is pinned with the key e", async () => {
     openScreen(`${AT}?step=${WAITING}&host=${HOSTS[1]?.id}`);
     const pane = await evidence();
     await pane.findAllByRole("link", { name: /Delay per switch:/ });
@@ -196,7 +196,7 @@ describe("the evidence of a step", () => {
     });
   });
 
-  it("refuses a person's verdict without a pin, in the server's words", async () => {
+  it("shows the server's error for a user's verdict without a pin, and keeps the input", async () => {
     const user = userEvent.setup();
     openScreen(`${AT}?step=${LOCK}&dialog=verdict`);
     const dialog = within(await screen.findByRole("dialog"));
@@ -210,7 +210,7 @@ describe("the evidence of a step", () => {
     expect(posted("/verdicts").at(-1)?.body).toMatchObject({ step: LOCK, verdict: "supports" });
   });
 
-  it("shows which pins are gone", async () => {
+  it("shows which pins have a deleted source", async () => {
     openScreen(`${AT}?pane=pins`);
     expect(await screen.findByText("deleted")).toBeVisible();
     expect(await screen.findByText("intact")).toBeVisible();

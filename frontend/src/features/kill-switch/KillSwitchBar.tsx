@@ -8,7 +8,7 @@ import { useTranslation } from "../../lib/text/useTranslation";
 import type { KillSwitch } from "./api";
 import classes from "./KillSwitch.module.css";
 
-/** How soon every open screen knows, in milliseconds; nothing starts in between either, the server sees to that. */
+/** Polling interval in ms. It affects only the display: the server enforces a kill switch immediately. */
 const EVERY_MS = 5_000;
 export const KILL_SWITCHES = ["kill-switches"] as const;
 
@@ -19,7 +19,7 @@ export const useKillSwitches = () =>
     refetchInterval: EVERY_MS,
   });
 
-/** Where a switch holds, in words. */
+/** Return a function that names the target of a kill switch: a host, labels, or all hosts. */
 export function useSwitchTarget(): (killSwitch: KillSwitch) => string {
   const { t } = useTranslation();
   return ({ kind, host, label }) => {
@@ -32,7 +32,7 @@ export function useSwitchTarget(): (killSwitch: KillSwitch) => string {
   };
 }
 
-/** Below the header of every screen while a kill switch is active: hosts, reason, user, and how to deactivate it. */
+/** Bar below the header of every screen while a kill switch is active: target, reason, user, deactivation. */
 export function KillSwitchBar() {
   const { t } = useTranslation();
   const may = usePermission();

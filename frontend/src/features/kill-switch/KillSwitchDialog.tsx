@@ -11,7 +11,7 @@ import { KILL_SWITCHES } from "./KillSwitchBar";
 const KINDS = ["everywhere", "label", "host"] as const;
 type Kind = (typeof KINDS)[number];
 
-/** Stops all captures: on all hosts with one click, on hosts with a label, or on one host. */
+/** Dialog that stops all captures on all hosts, on hosts with a label, or on a single host. */
 export function KillSwitchDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   const [kind, setKind] = useState<Kind>("everywhere");

@@ -18,7 +18,7 @@ const lastBody = (method: string, path: RegExp) =>
   sent.findLast((request) => request.method === method && path.test(request.path))?.body;
 
 describe("the kill switch", () => {
-  it("is activated for all hosts from any screen, and shown until it is deactivated", async () => {
+  it("is activated for all hosts from any screen, and displayed until it is deactivated", async () => {
     const user = userEvent.setup();
     openScreen("/hosts");
     await user.click(await screen.findByRole("button", { name: "Kill switch" }));

@@ -12,7 +12,7 @@ import classes from "./notifications.module.css";
 
 const EVERY_MS = 5_000;
 
-/** What was to be drawn in a Grafana and never arrived there; nothing where everything did. */
+/** Table of failed Grafana annotations; empty if none failed. */
 export function AnnotationsPanel() {
   const { t } = useTranslation();
   const failed = useQuery({

@@ -29,7 +29,7 @@ const EMPTY = {
   to: [] as string[],
 };
 
-/** Makes a channel. Where it leads is a secret, and is not shown again. */
+/** Dialog that creates a channel. Its destination is secret, and is not displayed again. */
 export function ChannelDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   const [draft, setDraft] = useState(EMPTY);
@@ -45,7 +45,7 @@ export function ChannelDialog({ onClose }: { onClose: () => void }) {
       : url && (kind !== "grafana" || token.length >= 16));
   const save = useAction(async () => {
     const { host, security, username, password, sender } = mail;
-    const leads =
+    const destination =
       kind === "email"
         ? { mail: { host, port: Number(port), security, username, password, sender, to } }
         : {
@@ -55,7 +55,7 @@ export function ChannelDialog({ onClose }: { onClose: () => void }) {
           };
     const newChannel = await post(
       "/channels",
-      { name: name.trim(), kind, locale, user_id: kind === "grafana" ? null : person, ...leads },
+      { name: name.trim(), kind, locale, user_id: kind === "grafana" ? null : person, ...destination },
       once,
     );
     if (newChannel.secret) setSecret(newChannel.secret);

@@ -9,7 +9,7 @@ import { patch, post, remove, useAction, usePermission } from "../../lib/queries
 import { useTranslation } from "../../lib/text/useTranslation";
 import { ANNOTATIONS, CHANNELS, NOTIFICATIONS } from "./api";
 
-/** One row for each channel: its destination, and whether messages arrive there. */
+/** Table of channels: destination, last delivery, and number of failed deliveries. */
 export function ChannelsTable({ channels }: { channels: readonly Channel[] }) {
   const { t } = useTranslation();
   const may = usePermission();

@@ -6,7 +6,7 @@ import { useTranslation } from "../../lib/text/useTranslation";
 import type { GrafanaAnnotation, Notification } from "./api";
 import classes from "./notifications.module.css";
 
-/** Heads of the cells of a delivery. */
+/** Column headings of `DeliveryStatus`. */
 export function DeliveryHeader() {
   const { t } = useTranslation();
   return (
@@ -24,7 +24,7 @@ interface Props {
   again: { isPending: boolean; variables: string | undefined; mutate(id: string): void };
 }
 
-/** The cells of one delivery: destination, attempts, time, failure; and a button that sends it again. */
+/** Table cells of a delivery: channel, attempts, time and failure, with a retry button. */
 export function DeliveryStatus({ delivery, again }: Props) {
   const { t } = useTranslation();
   const may = usePermission();

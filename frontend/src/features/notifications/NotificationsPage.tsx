@@ -16,7 +16,7 @@ const TABS = ["channels", "notifications"] as const;
 type Tab = (typeof TABS)[number];
 const FIELDS = { part: choiceField<Tab>(TABS, "channels"), add: flagField };
 
-/** The notification channels, and every notification with its delivery status. */
+/** Notification channels, and all notifications with their delivery status. */
 export function NotificationsPage() {
   const { t } = useTranslation();
   const may = usePermission();

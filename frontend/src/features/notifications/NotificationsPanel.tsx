@@ -13,7 +13,7 @@ import classes from "./notifications.module.css";
 const TONES: Record<NotificationState, Tone> = { queued: "idle", sent: "ok", failed: "bad" };
 const EVERY_MS = 5_000;
 
-/** All notifications: their recipients and their failures. */
+/** Table of all notifications with their recipients and failures. */
 export function NotificationsPanel() {
   const { t } = useTranslation();
   const notifications = useQuery({

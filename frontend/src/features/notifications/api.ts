@@ -14,5 +14,5 @@ export const CHANNELS = ["channels"] as const;
 export const ANNOTATIONS = ["grafana-annotations"] as const;
 export const NOTIFICATIONS = ["notifications"] as const;
 
-/** The notification channels that the user may see. */
+/** Load the notification channels that the user may see. */
 export const useChannels = () => useQuery({ queryKey: CHANNELS, queryFn: () => fetchAll("/channels", {}) });

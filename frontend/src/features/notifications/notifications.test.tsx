@@ -17,8 +17,8 @@ afterEach(() => {
 const lastBody = (method: string, path: RegExp) =>
   sent.findLast((request) => request.method === method && path.test(request.path))?.body;
 
-describe("channels and messages", () => {
-  it("show their destinations without their secrets, and failed deliveries", async () => {
+describe("channels and notifications", () => {
+  it("show destinations without secrets", async () => {
     const user = userEvent.setup();
     openScreen("/notifications");
     expect(await screen.findByText("https://chat.example:443")).toBeVisible();
@@ -31,7 +31,7 @@ describe("channels and messages", () => {
     expect(screen.queryByText(/very-secret/)).toBeNull();
   });
 
-  it("let a message that never arrived be tried again", async () => {
+  it("retry a failed notification", async () => {
     const user = userEvent.setup();
     openScreen("/notifications?part=notifications");
     const row = (await screen.findByText("feed · feed-7: Too many threads")).closest("tr") as HTMLElement;
@@ -40,7 +40,7 @@ describe("channels and messages", () => {
     expect(await within(row).findByText("waiting")).toBeVisible();
   });
 
-  it("let an annotation that Grafana never took be tried again", async () => {
+  it("retry a failed Grafana annotation", async () => {
     const user = userEvent.setup();
     openScreen("/notifications?part=notifications");
     const grid = await screen.findByRole("region", { name: "Failed Grafana annotations" });
@@ -53,7 +53,7 @@ describe("channels and messages", () => {
     expect(lastBody("POST", /grafana-annotations\/[^/]+\/retry$/)).toEqual({});
   });
 
-  it("try everything of one channel again that did not arrive", async () => {
+  it("retry all failed deliveries of a channel", async () => {
     const user = userEvent.setup();
     openScreen("/notifications");
     const row = (await screen.findByText("graphs")).closest("tr") as HTMLElement;

@@ -13,7 +13,7 @@ import { RotationPanel } from "./RotationPanel";
 
 const FIELDS = { rotation: textField, dialog: choiceField(["", "add", "edit", "override"], "") };
 
-/** Who is on call now and next, from rotations made here, calendars and PagerDuty. */
+/** On-call rotations: simple rotations, external calendars and PagerDuty. */
 export function OnCallPage() {
   const { t } = useTranslation();
   const may = usePermission();

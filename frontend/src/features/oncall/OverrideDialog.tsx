@@ -11,7 +11,7 @@ import classes from "./oncall.module.css";
 
 const HALF_DAY_MS = 12 * 3_600_000;
 
-/** Creates an override for a time, by the signed-in user unless another is chosen. */
+/** Dialog that creates an override; the default person is the signed-in user. */
 export function OverrideDialog({ rotation, onClose }: { rotation: Rotation; onClose: () => void }) {
   const { t } = useTranslation();
   const me = useMe().data;

@@ -18,7 +18,7 @@ import {
 } from "./rotationDraft";
 import { SourceFields } from "./SourceFields";
 
-/** Makes a rotation, or changes one. */
+/** Dialog that creates or edits a rotation. */
 export function RotationDialog({ rotation, onClose }: { rotation?: Rotation; onClose: () => void }) {
   const { t } = useTranslation();
   const [draft, setDraft] = useState<RotationDraft>(() =>

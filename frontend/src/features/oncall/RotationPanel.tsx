@@ -21,7 +21,7 @@ interface Props {
   onOverride: () => void;
 }
 
-/** One rotation: who is on call, who is next, four weeks of shifts, and who takes over when. */
+/** A rotation: current and next shift, source, shift calendar, and overrides. */
 export function RotationPanel({ rotation, onEdit, onOverride }: Props) {
   const { t } = useTranslation();
   const may = usePermission();
@@ -88,7 +88,7 @@ export function RotationPanel({ rotation, onEdit, onOverride }: Props) {
   );
 }
 
-/** A person who is on call; their permissions follow from their role alone. */
+/** Current shift with the person's role; on-call status does not change permissions. */
 function CurrentShift({ shift }: { shift: Shift }) {
   const { t } = useTranslation();
   const time = useTimeFormat();

@@ -10,10 +10,10 @@ const BEHIND_MS = 2 * DAY_MS;
 const AHEAD_MS = 28 * DAY_MS;
 const HEIGHT = 46;
 const BAR = 26;
-/** A name needs so many pixels for each of its letters. */
+/** Estimated width of a letter of a name, in px. */
 const LETTER = 7;
 
-/** Four weeks of shifts on one axis of time; who is on call now is marked, overrides are colored. */
+/** Shifts of the first level on a time axis of the next four weeks; the current shift and overrides are highlighted. */
 export function ShiftCalendar({ shifts, label }: { shifts: readonly Shift[]; label: string }) {
   const { t } = useTranslation();
   const time = useTimeFormat();

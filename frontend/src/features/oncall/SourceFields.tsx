@@ -15,7 +15,7 @@ interface Props {
   onChange: (some: Partial<RotationDraft>) => void;
 }
 
-/** Where shifts come from: people in turn, a calendar, or PagerDuty. */
+/** Form fields of the shift source: a list of people, a calendar, or PagerDuty. */
 export function SourceFields(props: Props) {
   const { draft } = props;
   if (draft.kind === "simple") return <WeeklyFields {...props} />;
@@ -151,7 +151,7 @@ function PagerDutyFields({ draft, rotation, onChange }: Props) {
   );
 }
 
-/** Maps names of the external calendar to accounts; asks only for unknown names. */
+/** Form fields that map names of an external calendar to accounts, for names that match no account. */
 function Accounts({ draft, rotation, onChange }: Props) {
   const { t } = useTranslation();
   const people = useColleagues(true).data ?? [];

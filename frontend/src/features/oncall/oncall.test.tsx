@@ -13,13 +13,13 @@ afterEach(() => {
 });
 
 describe("on call", () => {
-  it("shows what to do without a rotation, and leaves the head of the screen alone", async () => {
+  it("shows an empty state without a rotation, and nothing in the header", async () => {
     openScreen("/oncall");
     expect(await screen.findByText("No rotations yet")).toBeVisible();
     expect(screen.queryByRole("link", { name: /On call:/ })).toBeNull();
   });
 
-  it("is in the head of every screen", async () => {
+  it("is displayed in the header of every screen", async () => {
     withRotation();
     openScreen("/captures");
     const link = await screen.findByRole("link", { name: `On call: ${USERS[0]!.name}` });
@@ -32,7 +32,7 @@ describe("on call", () => {
     expect(await screen.findByRole("link", { name: "On call: none" })).toBeVisible();
   });
 
-  it("shows who is on call, who is next, and what a name from elsewhere lacks", async () => {
+  it("shows a calendar's error, and a name without an account", async () => {
     const stranger = {
       start: "2026-11-20T09:00:00Z",
       end: null,
@@ -56,7 +56,7 @@ describe("on call", () => {
     expect(screen.getByRole("button", { name: "Fetch now" })).toBeVisible();
   });
 
-  it("is overridden by the signed-in user unless another is chosen", async () => {
+  it("is overridden by the signed-in user by default", async () => {
     const user = userEvent.setup();
     withRotation();
     openScreen("/oncall");
@@ -71,7 +71,7 @@ describe("on call", () => {
     expect(await screen.findByText("override")).toBeVisible();
   });
 
-  it("is made of people in turn, or of a file", async () => {
+  it("creates a calendar rotation without a URL", async () => {
     const user = userEvent.setup();
     openScreen("/oncall?dialog=add");
     const dialog = await screen.findByRole("dialog");

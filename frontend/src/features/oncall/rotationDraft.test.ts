@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { defaultFirstDay, toRotationDraft } from "./rotationDraft";
 
 describe("the first day of a new rotation", () => {
-  it("lets the first shift begin before now, at any hour and in any time zone", () => {
+  it("starts the first shift before now, at any hour and in any time zone", () => {
     for (let hour = 0; hour < 24; hour++) {
       const now = new Date(Date.UTC(2026, 10, 23, hour));
       const { firstDay, handover } = toRotationDraft("UTC", defaultFirstDay(now));

@@ -6,7 +6,7 @@ type RotationBody = RequestBody<"post", "/rotations">;
 export const KINDS = ["simple", "calendar", "pagerduty"] as const;
 export type RotationKind = (typeof KINDS)[number];
 
-/** The fields of the rotation form; the fields of other kinds keep their values. */
+/** Fields of the rotation form. Fields of the kinds that are not selected keep their values. */
 export interface RotationDraft {
   name: string;
   kind: RotationKind;
@@ -20,7 +20,7 @@ export interface RotationDraft {
   token: string;
   schedules: readonly string[];
   policies: readonly string[];
-  /** `name there=id of an account`, one for each. */
+  /** Account IDs by the name in the external calendar. */
   accounts: Readonly<Record<string, string>>;
 }
 
@@ -28,7 +28,7 @@ const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(St
 
 const DAY_MS = 86_400_000;
 
-/** The day that a new rotation starts on: yesterday in UTC, so that its first shift has begun in every time zone. */
+/** Return the first day of a new rotation: yesterday in UTC, so that its first shift has begun in every time zone. */
 export const defaultFirstDay = (now: Date): string =>
   new Date(now.getTime() - DAY_MS).toISOString().slice(0, 10);
 
@@ -71,7 +71,7 @@ function toSource(draft: RotationDraft): RotationBody["source"] {
   };
 }
 
-/** The body of a request; a secret that is not typed again stays as it is. */
+/** Return the request body; an empty calendar URL or token is omitted, which keeps the stored value. */
 export const toRotationBody = (draft: RotationDraft): RotationBody => ({
   name: draft.name.trim(),
   source: toSource(draft),
@@ -88,6 +88,6 @@ export function isRotationComplete(draft: RotationDraft, before?: Rotation): boo
   return Boolean(draft.server.trim()) && (Boolean(draft.token) || before?.has_secret === true);
 }
 
-/** Names that shifts have and no account is known by. */
+/** Return the names of shifts that match no account, sorted. */
 export const unknownNames = (rotation: Rotation | undefined): string[] =>
   [...new Set((rotation?.shifts ?? []).filter((shift) => !shift.person).map((shift) => shift.who))].sort();

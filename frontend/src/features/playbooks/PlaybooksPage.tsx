@@ -73,7 +73,7 @@ export function PlaybooksPage() {
   );
 }
 
-/** List of playbooks next to the selected one; a narrow screen shows one of them. */
+/** List of playbooks next to the selected playbook; a narrow screen shows either the list or the playbook. */
 function PlaybookList({ all }: { all: readonly PlaybookSummary[] }) {
   const { t } = useTranslation();
   const pick = useLocalized();

@@ -9,7 +9,7 @@ import { FindingNumbers } from "../../widgets/findings/FindingNumbers";
 import classes from "./Chain.module.css";
 import { FIELDS } from "./fields";
 
-/** A rule can match hundreds of processes; the first ones are the most severe. */
+/** Maximum number of findings. A rule can match hundreds of processes; the most severe findings come first. */
 const MAX_FINDINGS = 3;
 
 /** Numbers behind an answer, each with its source; the page of the run lists the others. */

@@ -11,13 +11,13 @@ interface Props {
   rows: readonly DiffPath[];
   side: "a" | "b";
   head: DiffHead;
-  /** Draws the path on the side that has it. */
+  /** Zooms the flame graph to the path, on the side that contains it. */
   onDraw(node: number): void;
 }
 
 const MAX_ROWS = 50;
 
-/** Call paths that only one side has, heaviest first; dimmed where that can be chance. */
+/** Call paths that exist on only one side, heaviest first; paths that can be chance are dimmed. */
 export function ChangedPaths({ title, empty, rows, side, head, onDraw }: Props) {
   const { t } = useTranslation();
   return (
@@ -61,6 +61,6 @@ export function ChangedPaths({ title, empty, rows, side, head, onDraw }: Props) 
   );
 }
 
-/** The last frames of a path; its beginning is alike in most rows. */
+/** Return the last six frames of a path; the first frames are equal in most rows. */
 const shortened = (path: readonly string[]): string =>
   path.length > 6 ? `… › ${path.slice(-6).join(" › ")}` : path.join(" › ");

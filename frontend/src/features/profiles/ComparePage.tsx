@@ -25,7 +25,7 @@ import {
 } from "./comparison/sides";
 import classes from "./Profile.module.css";
 
-/** Two profiles, or two parts of them, before they are compared: A before or good, B after or bad. */
+/** Form of a comparison: profile, process and thread of A (before, or good) and B (after, or bad). */
 export function ComparePage() {
   const { t } = useTranslation();
   const navigate = useNavigate();
@@ -96,7 +96,7 @@ interface SideProps {
   hint: string;
   profiles: readonly Profile[];
   side: Side;
-  /** The process that the profile page was limited to. */
+  /** Process name in the filter of the profile page. */
   fallback: string | undefined;
   onChange(change: Partial<Side>): void;
 }

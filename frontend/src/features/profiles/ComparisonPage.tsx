@@ -25,7 +25,7 @@ import { COMPARISON_FIELDS, toParams } from "./comparison/state";
 import { toSearch } from "./filter";
 import classes from "./Profile.module.css";
 
-/** Two profiles as one drawing: red grew, blue shrank by more than chance; each side can set the width. */
+/** Differential flame graph of two profiles: red frames grew, blue frames shrank, each by more than chance. */
 export function ComparisonPage() {
   const { diffId } = useParams({ strict: false }) as { diffId: string };
   const { t } = useTranslation();
@@ -212,7 +212,7 @@ function SideLine({ name, side, samples }: SideProps) {
   );
 }
 
-/** The processes, threads and CPUs that a side is limited to. */
+/** Filter of a side: processes, threads and CPUs. */
 function FilterWords({ filter }: { filter: Comparison["a"]["filter"] }) {
   const { t } = useTranslation();
   const words = [

@@ -16,7 +16,7 @@ const FORMATS = [
   "raw",
 ] as const;
 
-/** Takes the profile, as it is filtered now, to other tools. */
+/** Menu that exports the profile with the current filter to other tools. */
 export function ExportMenu({ profile }: { profile: Profile }) {
   const { t } = useTranslation();
   const [state] = useUrlState(PROFILE_FIELDS);

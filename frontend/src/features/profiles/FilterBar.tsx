@@ -31,11 +31,11 @@ interface Props {
   searchError: unknown;
   onCompare?: (() => void) | undefined;
   comparing: boolean;
-  /** The drawing is there: what can be chosen is requested after it. */
+  /** Whether the view has rendered; filter options are requested after that. */
   isRendered: boolean;
 }
 
-/** View, process, thread, CPU and search; everything is in the address. */
+/** Controls for view, process, thread, other filters and search; all state is in the URL. */
 export function FilterBar({
   profile,
   filter,
@@ -101,10 +101,10 @@ export function FilterBar({
 
 const numberOf = (value: string): number | undefined => (value ? Number(value) : undefined);
 
-/** Callers have paths of their own: a zoom is kept between the other drawings only. */
+/** Return whether a change of view keeps the zoom path; paths of the callers view differ from all others. */
 const needsPath = (next: View, before: View): boolean => (next === "callers") === (before === "callers");
 
-/** Colors, tracks, and what is done with stacks. */
+/** Menu with colors, tracks, and transformations of stacks. */
 function DisplayMenu() {
   const { t } = useTranslation();
   const [state, set] = useUrlState(PROFILE_FIELDS);
@@ -160,7 +160,7 @@ function DisplayMenu() {
   );
 }
 
-/** A pattern that one frame of a stack must match; it is applied with Enter, for an unfinished pattern is an error. */
+/** Pattern that a frame of a stack must match; Enter or blur applies it, because an unfinished pattern is an error. */
 function StackField() {
   const { t } = useTranslation();
   const [state, set] = useUrlState(PROFILE_FIELDS);
@@ -180,14 +180,14 @@ function StackField() {
   );
 }
 
-/** One entry per thread: a thread that was renamed while it was sampled comes once per name. */
+/** Return one entry per TID; the server lists a thread that was renamed while sampled once per name. */
 export function perThread(threads: Facets["threads"]): Facets["threads"] {
-  const matches = new Map<number, Facets["threads"][number]>();
+  const byTid = new Map<number, Facets["threads"][number]>();
   for (const thread of threads) {
-    const known = matches.get(thread.tid);
-    matches.set(thread.tid, known ? { ...known, weight: known.weight + thread.weight } : thread);
+    const known = byTid.get(thread.tid);
+    byTid.set(thread.tid, known ? { ...known, weight: known.weight + thread.weight } : thread);
   }
-  return [...matches.values()];
+  return [...byTid.values()];
 }
 
 function SearchField({ share }: { share: number | undefined }) {

@@ -15,7 +15,7 @@ const WEIGHT_TEXT: Record<Profile["unit"], (weight: number) => string> = {
 
 export const weightText = (weight: number, unit: Profile["unit"]): string => WEIGHT_TEXT[unit](weight);
 
-/** Text of a frame for the pointer: name, weight, share. */
+/** Return the tooltip of a frame: name, weight and share. */
 export const frameTitle = (node: FlameNode, total: number, unit: Profile["unit"]): string =>
   `${frameLabel(node)}\n${weightText(node.value, unit)} · ${percent(total > 0 ? node.value / total : 0)}`;
 
@@ -26,11 +26,11 @@ interface Props {
   q?: string;
   matches?: { weight: number; share: number } | undefined;
   delta?: string;
-  /** The action at the right end, for the frame that was zoomed to. */
+  /** Action at the right end, for the zoomed frame. */
   action?: ReactNode;
 }
 
-/** The line at the bottom that shows the frame under the cursor in full; it never moves anything. */
+/** Detail line of the frame under the pointer. It is always present, so that the layout does not shift. */
 export function FrameDetails({ node, total, unit, q, matches, delta, action }: Props) {
   const { t } = useTranslation();
   const share = (weight: number) => percent(total > 0 ? weight / total : 0);

@@ -21,7 +21,7 @@ interface Props {
   onMenu?: ((node: FlameNode, at: Point) => void) | undefined;
 }
 
-/** Whether a frame is one that is searched for. A pattern that this browser cannot read leaves nothing out. */
+/** Return a predicate for the rows that match the search; a pattern that the browser cannot compile matches all. */
 function matcher(q: string): (row: FunctionRow) => boolean {
   const pattern = patternOf(q);
   if (pattern === undefined) {
@@ -29,14 +29,14 @@ function matcher(q: string): (row: FunctionRow) => boolean {
     return (row) => row.frame.toLowerCase().includes(needle);
   }
   try {
-    const read = new RegExp(pattern);
-    return (row) => read.test(row.frame);
+    const regex = new RegExp(pattern);
+    return (row) => regex.test(row.frame);
   } catch {
     return () => true;
   }
 }
 
-/** Frames by weight; recursion is counted once. */
+/** Table of functions by self or total weight; a recursive function counts once per stack. */
 export function FunctionsTable({ rows, total, unit, q, onPick, onMenu }: Props) {
   const { t } = useTranslation();
   const [by, setBy] = useState<"self" | "total">("self");
@@ -99,7 +99,7 @@ export function FunctionsTable({ rows, total, unit, q, onPick, onMenu }: Props) 
   );
 }
 
-/** A row as a frame of the menu: it has no place in a tree. */
+/** Return a node for the frame menu; it is not part of a tree. */
 const nodeOf = (row: FunctionRow): FlameNode => ({
   id: `${row.frame}\u0000${row.module}`,
   name: row.frame,

@@ -14,7 +14,7 @@ import { ProfilePanel } from "./ProfilePanel";
 import { ProfileQuality } from "./ProfileQuality";
 import { KindNote } from "./panel/KindNote";
 
-/** One profile: what it is, how good it is, and the drawing. */
+/** Page of a profile: its origin, its quality, and the profile panel. */
 export function ProfilePage() {
   const { profileId } = useParams({ strict: false }) as { profileId: string };
   const { t } = useTranslation();

@@ -38,10 +38,10 @@ import { GUTTER_PX, SampleTracks } from "./panel/SampleTracks";
 import { SandwichView } from "./panel/SandwichView";
 import { TopFunctions } from "./panel/TopFunctions";
 
-/** A pin stores its address up to a length; a longer path is in the pin's frames alone. */
+/** Longest URL query that a pin stores. A longer zoom path is stored only in the pin's `frames`. */
 const MAX_PIN_VIEW = 3500;
 
-/** The profile panel: filters above, time with the brush, the drawing, and a detail line that stays. */
+/** Profile panel: filters, heat map and tracks with the time selection, the selected view, and a detail line. */
 export function ProfilePanel({ profile }: { profile: Profile }) {
   const { t } = useTranslation();
   const navigate = useNavigate();
@@ -66,7 +66,7 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
   const matches = useSearchMatches(profile.id, selection, state.q, true);
   const marks = useMemo(() => {
     if (!state.q || !tree.data) return undefined;
-    // Patterns are of RE2, which the server reads; callers have ids that its search does not know.
+    // Patterns use RE2 syntax, so the server matches them. Its search does not know the node IDs of the callers tree.
     if (!callers && patternOf(state.q)) return new Set<FlameNode["id"]>(matches.data?.nodes);
     return matchingIds(tree.data.tree, state.q);
   }, [state.q, callers, tree.data, matches.data]);
@@ -97,13 +97,13 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
       else if (state.c) set({ c: undefined }, { push: true });
     },
   });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the tree that a number led to gives the names
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the tree of the numeric root has loaded
   useEffect(() => {
     if (state.root !== undefined && tree.data && !tree.isPlaceholderData)
       set({ root: undefined, at: names.slice(1) });
   }, [state.root, tree.data, tree.isPlaceholderData]);
-  // A frame that the new drawing does not have must not stay in the line below.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the drawing is the trigger
+  // The detail line must not keep a frame that the new view does not contain.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new view is the trigger
   useEffect(() => setHover(null), [tree.data, state.view, state.fn]);
 
   const namesTo = (id: FlameNode["id"]): string[] => {
@@ -163,7 +163,7 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
             />
           </div>
         ) : heat.error ? (
-          // What is wrong with the selection is wrong for the drawing too, which has the room to explain it.
+          // The tree fails for the same selection and displays its error in the larger area below.
           !tree.error && <ErrorLine error={heat.error} />
         ) : (
           <BlockSkeleton height={40} />
@@ -323,10 +323,10 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
   );
 }
 
-/** Task names, the root and merged remains are no functions: nothing can be done with them but zoom. */
+/** Return whether a node is a function. Task names, the root and pruned nodes support no action but zoom. */
 const isFunction = (node: FlameNode): boolean => !["root", "comm", "pruned"].includes(node.kind);
 
-/** The zoomed frame with its callers, from the root on. */
+/** Return the frame names from the root to the zoomed frame, both included. */
 function stackOf({
   path = [],
   tree,

@@ -7,7 +7,7 @@ const FEW_SAMPLES = 500;
 const MUCH_UNKNOWN = 0.3;
 const MUCH_LOST = 0.01;
 
-/** The quality of a profile, next to its title: samples, lost, unknown; highlighted where it is poor. */
+/** Quality of a profile: samples, duration, lost samples and unknown frames, with a warning for poor values. */
 export function ProfileQuality({ profile }: { profile: Profile }) {
   const { t } = useTranslation();
   if (profile.state !== "ready") return null;

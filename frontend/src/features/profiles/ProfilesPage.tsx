@@ -10,7 +10,7 @@ import { useProfiles } from "../../lib/queries";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useTranslation } from "../../lib/text/useTranslation";
 
-/** Every profile that the reader may see, newest first. */
+/** All profiles that the user may see, newest first. */
 export function ProfilesPage() {
   const { t } = useTranslation();
   const time = useTimeFormat();

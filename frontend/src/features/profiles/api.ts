@@ -31,10 +31,10 @@ export const useProfile = (id: string) =>
     refetchInterval: (query) => (waiting(query.state.data?.state) ? POLL_MS : false),
   });
 
-/** Which samples, and how their stacks are changed. */
+/** Filter of the samples, and transformations of their stacks. */
 export type Selection = Filter & Changes;
 
-/** What of a tree is drawn. `width` is in px: the server leaves out what would be narrower than half a pixel. */
+/** Visible part of a tree. `width` is in px: the server omits frames that would be narrower than half a pixel. */
 export interface TreeView {
   width: number;
   path: readonly string[];
@@ -69,7 +69,7 @@ export const useTree = (id: string, selection: Selection, view: TreeView, enable
     },
   });
 
-/** Whether two trees differ in their zoom alone. */
+/** Return whether two tree requests differ at most in their zoom (`path`, `root`). */
 const isSameView = (before: readonly unknown[], now: readonly unknown[]): boolean => {
   const withoutZoom = (parts: readonly unknown[]) =>
     JSON.stringify(parts, (key, value) => (key === "path" || key === "root" ? undefined : value));
@@ -86,7 +86,7 @@ export const useSandwich = (id: string, selection: Selection, fn: string, width:
 
 const TRACK_BINS = 240;
 
-/** Over the whole time, as the heat map is: the brush is drawn on them. */
+/** Load samples per track over the whole time, like the heat map: the brush is an overlay on both. */
 export const useSampleTracks = (
   id: string,
   filter: Filter,
@@ -123,7 +123,7 @@ export const useFunctions = (id: string, filter: Selection, enabled: boolean) =>
 
 const HEAVIEST = 6;
 
-/** The few heaviest functions; requested after the drawing, which must not wait for them. */
+/** Load the heaviest functions. Enable this after the tree has loaded, so that the flame graph does not wait. */
 export const useHeaviest = (id: string, filter: Selection, enabled: boolean) =>
   useQuery({
     queryKey: [...keys.profiles, id, "table", filter, HEAVIEST],
@@ -156,16 +156,16 @@ export const useFacets = (id: string, filter: Filter, enabled: boolean) =>
 const HEAT_ROWS = 10;
 const PER_CELL = 4;
 
-/** As many columns as leave a few samples to each cell; more would draw the sampling clock. */
+/** Return the column count for about `PER_CELL` samples per cell; with more columns, the sampling period is visible. */
 const heatColumns = (samples: number): number =>
   Math.min(240, Math.max(12, Math.round(samples / HEAT_ROWS / PER_CELL)));
 
-/** Samples by time but for idle CPUs, which tick all the time. The server's `bin_ns` is a column's length. */
+/** Load the heat map of samples over time, without idle CPUs. The server's `bin_ns` is a column's length. */
 export const useHeat = (id: string, filter: Filter, samples: number, enabled: boolean) =>
   useQuery({
     queryKey: [...keys.profiles, id, "heat", { ...filter, from_ns: undefined, to_ns: undefined }],
     queryFn: async (): Promise<Heat> => {
-      const answer = await get(`/profiles/${id}/heat`, {
+      const heat = await get(`/profiles/${id}/heat`, {
         ...filter,
         from_ns: undefined,
         to_ns: undefined,
@@ -173,7 +173,7 @@ export const useHeat = (id: string, filter: Filter, samples: number, enabled: bo
         bins: heatColumns(samples),
         rows: HEAT_ROWS,
       });
-      return { t0Ns: answer.t0_ns, colNs: answer.bin_ns, rows: answer.rows.length, counts: answer.rows };
+      return { t0Ns: heat.t0_ns, colNs: heat.bin_ns, rows: heat.rows.length, counts: heat.rows };
     },
     enabled,
     placeholderData: keepPreviousData,
@@ -205,7 +205,7 @@ export const useComparisonFunctions = (id: string, params: ComparisonParams) =>
     placeholderData: keepPreviousData,
   });
 
-/** The requests that access logs of both runs counted. */
+/** Load the number of requests in the access logs of both runs. */
 export const useComparisonWork = (id: string, enabled: boolean) =>
   useQuery({
     queryKey: ["diffs", id, "work"],

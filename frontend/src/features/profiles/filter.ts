@@ -3,10 +3,10 @@ import { COLORS, type ColorBy } from "../../core/profiles/colors";
 import { formatRange, type Range } from "../../core/time/range";
 import { choiceField, flagField, intField, listField, rangeField, textField } from "../../lib/urlState";
 
-/** Which samples count, in the words of the API. Absent means all. */
+/** Filter of samples, as query parameters of the API. An absent field selects all samples. */
 export type Filter = components["schemas"]["ProfileFilterParams"];
 
-/** How stacks are changed before they are drawn, in the words of the API. */
+/** Transformations of stacks before they are rendered, as query parameters of the API. */
 export interface Changes {
   focus?: string | undefined;
   hide?: string[] | undefined;
@@ -20,7 +20,7 @@ export type View = (typeof VIEWS)[number];
 export const TRACKS = ["none", "thread", "process", "cpu"] as const;
 export type TracksBy = (typeof TRACKS)[number];
 
-/** The whole state of the profile panel in the address. */
+/** URL parameters of the profile panel. */
 export const PROFILE_FIELDS = {
   b: rangeField,
   c: rangeField,
@@ -32,11 +32,11 @@ export const PROFILE_FIELDS = {
   cg: textField,
   stack: textField,
   q: textField,
-  /** Names from below the root to the frame that is zoomed to. */
+  /** Zoom: frame names from below the root to the zoomed frame. */
   at: listField,
-  /** The same as a number, in addresses of pins from before; replaced by names when the tree is there. */
+  /** Zoom as a node ID, in URLs of old pins; replaced by `at` when the tree has loaded. */
   root: intField,
-  /** The function between its callers and callees. */
+  /** Function of the sandwich view. */
   fn: textField,
   focus: textField,
   hide: listField,
@@ -93,22 +93,22 @@ export function toChanges(state: {
   };
 }
 
-/** The filter and the changes of stacks together. */
+/** Return the filter and the stack transformations as one object. */
 export const toSelection = (state: Parameters<typeof toFilter>[0] & Parameters<typeof toChanges>[0]) => ({
   ...toFilter(state),
   ...toChanges(state),
 });
 
-/** Whether a view draws the tree of all stacks. */
+/** Return whether a view needs the tree of all stacks. */
 export const drawsTree = (view: View): boolean => view !== "sandwich" && view !== "table";
 
-/** Which part of the tree is drawn, from which side, and for how many px. */
+/** Return the visible part of the tree: zoom, direction, and width in px. */
 export const toTreeView = (
   state: { at: readonly string[]; root: number | undefined; view: View },
   width: number,
 ) => ({ width, path: state.at, root: state.root, callers: state.view === "callers" });
 
-/** The filter as the part of an address that opens the profile with it. */
+/** Return the URL parameters that open the profile with a filter. */
 export function toSearch(filter: Filter): Record<string, string | undefined> {
   const { from_ns, to_ns } = filter;
   return {
@@ -125,7 +125,7 @@ export function toSearch(filter: Filter): Record<string, string | undefined> {
   };
 }
 
-/** An address holds one value of each; a profile opens without what has more. */
+/** Return the only value as text; several values do not fit a URL parameter and are dropped. */
 const single = (values: readonly (string | number)[] | undefined): string | undefined =>
   values?.length === 1 ? String(values[0]) : undefined;
 

@@ -5,7 +5,7 @@ import { windowWidth } from "../../lib/windowWidth";
 import { profileQuery, treeQuery } from "./api";
 import { drawsTree, PROFILE_FIELDS, toSelection, toTreeView } from "./filter";
 
-/** Request a profile and its tree for an address. */
+/** Prefetch the profile and the tree that a URL displays. */
 export function prepareProfile(
   queries: QueryClient,
   { profileId }: Readonly<Record<string, string>>,

@@ -31,11 +31,11 @@ afterEach(() => answerInstead(undefined));
 
 const requests = (end: string) => sent.filter(({ path }) => path.endsWith(end));
 
-it("requests one tree before the page is drawn, and what can be chosen after it", async () => {
+it("requests one tree before the page renders, and the filter options after it", async () => {
   openScreen(`/profiles/${PROFILE.id}?cpu=1&hide=a,b&view=callers`);
   expect(await screen.findByTestId("flame")).toBeInTheDocument();
   await waitFor(() => expect(requests("/facets")).toHaveLength(1));
-  // What is read is fresh for a moment in the product, and never in tests: then the same is requested again.
+  // Tests run without a stale time, so the prefetched tree is requested again with the same query.
   expect(new Set(requests("/tree").map(({ query }) => query.toString())).size).toBe(1);
   const [tree] = requests("/tree");
   expect(Object.fromEntries(tree?.query ?? [])).toMatchObject({ cpu: "1", inverted: "true" });
@@ -44,7 +44,7 @@ it("requests one tree before the page is drawn, and what can be chosen after it"
   expect(at("/tree")).toBeLessThan(at("/facets"));
 });
 
-it("requests no tree where a table is drawn", async () => {
+it("requests no tree for the table view", async () => {
   openScreen(`/profiles/${PROFILE.id}?view=table`);
   await waitFor(() => expect(requests("/table")).toHaveLength(1));
   expect(requests("/tree")).toHaveLength(0);

@@ -10,7 +10,7 @@ import type { FollowUp } from "./api";
 import { LanguageField, PresetField, ZoneField } from "./ReportFields";
 import classes from "./Reports.module.css";
 
-/** What of a draft can be typed here; all other of a report is read from the incident. */
+/** Return the editable fields of a report; all other content comes from the incident. */
 const toReportDraft = (report: Report) => ({
   title: report.title,
   language: report.language,

@@ -10,7 +10,7 @@ interface Field<T> {
 
 const ZONES = ["UTC", ...Intl.supportedValuesOf("timeZone").filter((item) => item !== "UTC")];
 
-/** For whom a report is, and so what is replaced in it. */
+/** Select of the audience of a report, which sets the default redaction. */
 export function PresetField({ value, onChange, disabled = false }: Field<ReportPreset>) {
   const { t } = useTranslation();
   return (
@@ -28,7 +28,7 @@ export function PresetField({ value, onChange, disabled = false }: Field<ReportP
   );
 }
 
-/** The language that its words are in. */
+/** Select of the language of a report. */
 export function LanguageField({ value, onChange, disabled = false }: Field<"en" | "zh">) {
   const { t } = useTranslation();
   return (
@@ -43,7 +43,7 @@ export function LanguageField({ value, onChange, disabled = false }: Field<"en" 
   );
 }
 
-/** The zone that its times are in. */
+/** Select of the time zone of a report. */
 export function ZoneField({ value, onChange, disabled = false }: Field<string>) {
   const { t } = useTranslation();
   return (

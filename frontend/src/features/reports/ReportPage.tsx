@@ -10,7 +10,7 @@ import { ReportPreviewPanel } from "./ReportPreviewPanel";
 import classes from "./Reports.module.css";
 import { ReportVersions } from "./ReportVersions";
 
-/** One report: the draft that people write, what is replaced in it, what was frozen of it, and who may read that. */
+/** Page of a report: draft, redaction, frozen versions and share links. */
 export function ReportPage() {
   const { reportId = "" } = useParams({ strict: false });
   const { t } = useTranslation();

@@ -10,7 +10,7 @@ import type { RedactionKind } from "./api";
 import { REDACTION_KINDS } from "./api";
 import classes from "./Reports.module.css";
 
-/** What is replaced before anything leaves: the kinds, one's own words, and every replacement to be looked at. */
+/** Redaction of a report: kinds of replaced text, custom words, and a preview of all replacements. */
 export function ReportPreviewPanel({ report }: { report: Report }) {
   const { t } = useTranslation();
   const [requested, setRequested] = useState(false);

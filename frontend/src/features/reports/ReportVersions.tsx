@@ -13,7 +13,7 @@ import classes from "./Reports.module.css";
 import { ShareDialog } from "./ShareDialog";
 import { ShareLinks } from "./ShareLinks";
 
-/** What was frozen, who let it go out, and the links to it. */
+/** Frozen versions of a report with their approvals and share links. */
 export function ReportVersions({ report }: { report: Report }) {
   const { t } = useTranslation();
   const freeze = useFreeze(report);

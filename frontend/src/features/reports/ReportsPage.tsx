@@ -20,7 +20,7 @@ import classes from "./Reports.module.css";
 
 const FIELDS = { add: flagField };
 
-/** The reports of one incident: what others read of it. */
+/** Reports of an incident. */
 export function ReportsPage() {
   const { incidentId = "" } = useParams({ strict: false });
   const { t } = useTranslation();

@@ -17,7 +17,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Makes a link to a frozen version; its address is shown this once. */
+/** Dialog that creates a share link to a frozen version; its URL is displayed only once. */
 export function ShareDialog({ report, version, onClose }: Props) {
   const { t } = useTranslation();
   const time = useTimeFormat();

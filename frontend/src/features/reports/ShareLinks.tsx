@@ -13,12 +13,12 @@ import { useTimeFormat } from "../../lib/text/useFormat";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Reports.module.css";
 
-/** The links to a report: open, revoked or over, and who opened them. */
+/** Table of share links of a report with their state and visits. */
 export function ShareLinks({ report }: { report: Report }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   const revoke = useRevoke(report);
-  const [seen, setSeen] = useState<ReportShare>();
+  const [opened, setOpened] = useState<ReportShare>();
   return (
     <Panel flush title={t("reports.shares.title")}>
       <ErrorLine error={revoke.error} />
@@ -57,7 +57,7 @@ export function ShareLinks({ report }: { report: Report }) {
                 </td>
                 <td className="num right">
                   {report.permissions.share ? (
-                    <Button variant="subtle" size="compact-xs" onClick={() => setSeen(reportShare)}>
+                    <Button variant="subtle" size="compact-xs" onClick={() => setOpened(reportShare)}>
                       {t("reports.shares.visitCount", { count: reportShare.visits })}
                     </Button>
                   ) : (
@@ -77,7 +77,7 @@ export function ShareLinks({ report }: { report: Report }) {
           </tbody>
         </DataTable>
       )}
-      {seen && <ShareVisits share={seen} onClose={() => setSeen(undefined)} />}
+      {opened && <ShareVisits share={opened} onClose={() => setOpened(undefined)} />}
     </Panel>
   );
 }

@@ -6,7 +6,7 @@ import type { components } from "../../client/schema";
 type Schemas = components["schemas"];
 export type FollowUp = Schemas["FollowUp"];
 export type RedactionKind = Report["kinds"][number];
-/** What can be replaced, in the order of the server. */
+/** Kinds of text that redaction replaces, in the order of the server. */
 export const REDACTION_KINDS = [
   "secret",
   "email",

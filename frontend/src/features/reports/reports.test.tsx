@@ -18,7 +18,7 @@ afterEach(() => {
   state.role = "admin";
 });
 
-/** A new report, opened; answers its id. */
+/** Create a report, open its page, and return its ID. */
 async function begun(): Promise<string> {
   const { id } = begin(RICH.id, { title: RICH.title });
   openScreen(`/reports/${id}`);
@@ -29,12 +29,12 @@ const last = (method: string, path: RegExp) =>
   sent.filter((request) => request.method === method && path.test(request.path)).at(-1)?.body;
 
 describe("reports of an incident", () => {
-  it("are one click from the incident, and begin with its title", async () => {
+  it("are linked from the incident", async () => {
     openScreen(`/incidents/${RICH.id}`);
     expect(await screen.findByRole("link", { name: "Report" })).toHaveAttribute("href", AT);
   });
 
-  it("are begun from the list", async () => {
+  it("are created from the list with the title of the incident", async () => {
     const user = userEvent.setup();
     openScreen(AT);
     await user.click(await screen.findByRole("button", { name: "Create report" }));
@@ -48,7 +48,7 @@ describe("reports of an incident", () => {
     });
   });
 
-  it("are written and saved with the version that was seen", async () => {
+  it("are saved with the version that the user edited", async () => {
     const user = userEvent.setup();
     await begun();
     await user.type(screen.getByLabelText(/^Summary/), "It was the pool.");
@@ -63,7 +63,7 @@ describe("reports of an incident", () => {
     });
   });
 
-  it("show what is replaced before anything leaves", async () => {
+  it("preview replacements before a version is frozen", async () => {
     const user = userEvent.setup();
     const id = await begun();
     expect(screen.getByRole("link", { name: "Open report preview" })).toHaveAttribute(
@@ -81,7 +81,7 @@ describe("reports of an incident", () => {
     await waitFor(() => expect(last("PATCH", /\/reports\//)?.kinds).toContain("symbol"));
   });
 
-  it("are frozen, but not approved by the one who froze them", async () => {
+  it("cannot be approved by the user who froze them", async () => {
     const user = userEvent.setup();
     await begun();
     await user.click(screen.getByRole("button", { name: "Freeze version" }));
@@ -96,7 +96,7 @@ describe("reports of an incident", () => {
     );
   });
 
-  it("are approved by a second person, shared once, and the link is closed", async () => {
+  it("are approved by a second user, shared, and the share link is revoked", async () => {
     const user = userEvent.setup();
     const { id } = begin(RICH.id);
     frozenByOther(id);
@@ -122,7 +122,7 @@ describe("reports of an incident", () => {
     expect(await links.findByText("revoked")).toBeVisible();
   });
 
-  it("are read and not written by a viewer", async () => {
+  it("are read-only for a viewer", async () => {
     state.role = "viewer";
     await begun();
     expect(screen.queryByRole("button", { name: "Freeze version" })).toBeNull();

@@ -8,7 +8,7 @@ import { useTranslation } from "../../lib/text/useTranslation";
 import { RelatedCauses } from "./RuleDetail";
 import classes from "./Rules.module.css";
 
-/** One cause: its effect, its fix with the risk, and how reliable it is. */
+/** Details of a cause: effect, whether it is proven, fix, risk, verification, and related rules and causes. */
 export function CauseDetail({ cause }: { cause: Cause }) {
   const { t } = useTranslation();
   const pick = useLocalized();

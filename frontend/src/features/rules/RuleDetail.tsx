@@ -20,7 +20,7 @@ import { overrideTarget, useHostNames } from "./ThresholdOverrides";
 const SIGNS: Record<string, string> = { ">=": "≥", "<=": "≤", "!=": "≠", "==": "=" };
 const TONES = { critical: "bad", warn: "warn", info: "off" } as const;
 
-/** A sentence whose numbers are not known yet: their places are named and set apart. */
+/** Return a message template with the names of its `{parameters}` as code elements. */
 const withPlaces = (template: string) =>
   template.split(/\{(\w+)\}/).map((part, i) =>
     i % 2 === 1 ? (
@@ -32,7 +32,7 @@ const withPlaces = (template: string) =>
     ),
   );
 
-/** One rule: its text, the numbers that decide it with their sources, and the causes that it supports. */
+/** Details of a rule: summary, measure, thresholds with their sources, caveats, and related causes and rules. */
 export function RuleDetail({ rule, changed }: { rule: Rule; changed: readonly Threshold[] }) {
   const { t } = useTranslation();
   const pick = useLocalized();
@@ -69,7 +69,7 @@ export function RuleDetail({ rule, changed }: { rule: Rule; changed: readonly Th
   );
 }
 
-/** Links to other rules or causes, under their names. */
+/** Links to rules or causes by name. */
 export function RelatedCauses(props: { title: string; ids: readonly string[]; kind: "rule" | "cause" }) {
   const names = useNames();
   if (props.ids.length === 0) return null;

@@ -18,7 +18,7 @@ import { ThresholdOverrides } from "./ThresholdOverrides";
 const VIEWS = ["rules", "causes", "changed"] as const;
 const FIELDS = { view: choiceField(VIEWS, "rules"), q: textField, rule: textField, cause: textField };
 
-/** What this platform knows: every rule with its thresholds and where they are from, every cause that it may name. */
+/** Rules with their thresholds and sources, causes, and changed thresholds. */
 export function RulesPage() {
   const { t } = useTranslation();
   const [state, set] = useUrlState(FIELDS);
@@ -76,10 +76,14 @@ function RuleList({ rules, changed }: { rules: ReadonlyMap<string, Rule>; change
     (rule) => `${rule.id} ${pick(rule.title)} ${rule.measure}`,
   );
   const chosen = rules.get(state.rule) ?? (state.rule ? undefined : visible[0]);
-  const moved = new Set(changed.map((threshold) => threshold.name.split(".")[0]));
+  const changedRules = new Set(changed.map((threshold) => threshold.name.split(".")[0]));
   return (
     <RuleItem
-      items={visible.map((rule) => ({ id: rule.id, title: pick(rule.title), mark: moved.has(rule.id) }))}
+      items={visible.map((rule) => ({
+        id: rule.id,
+        title: pick(rule.title),
+        mark: changedRules.has(rule.id),
+      }))}
       name="rule"
       chosen={chosen?.id}
     >
@@ -116,7 +120,7 @@ interface RuleItemProps {
   children: React.ReactNode;
 }
 
-/** The list of rules or of causes; those with a changed threshold are marked. */
+/** List of rules or causes next to the selected item; rules with a changed threshold are marked. */
 function RuleItem({ items, name, chosen, children }: RuleItemProps) {
   const { t } = useTranslation();
   const [state, set] = useUrlState(FIELDS);

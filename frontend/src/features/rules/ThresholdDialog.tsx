@@ -20,7 +20,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Another value for one threshold: its scope, and the reason. */
+/** Dialog that overrides a threshold for the fleet, a label or a host, with a reason. */
 export function ThresholdDialog({ rule, limit, onClose }: Props) {
   const { t } = useTranslation();
   const names = useNames();

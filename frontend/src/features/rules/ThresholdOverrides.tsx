@@ -11,12 +11,12 @@ import { useTranslation } from "../../lib/text/useTranslation";
 import type { Threshold } from "./api";
 import classes from "./Rules.module.css";
 
-/** Hosts by id, for places that name one. */
+/** Return host names by host ID. */
 export function useHostNames(): ReadonlyMap<string, string> {
   return new Map((useHosts().data ?? []).map((host) => [host.id, host.name]));
 }
 
-/** Where a threshold holds, in words. */
+/** Return the target of a threshold as text: a host name, a label `name=value`, or `fleet`. */
 export function overrideTarget(
   threshold: Threshold,
   hosts: ReadonlyMap<string, string>,
@@ -30,7 +30,7 @@ interface Props {
   query: { data: Threshold[] | undefined; error: unknown; refetch: () => unknown };
 }
 
-/** Every changed threshold: by how much, where, why, and a button to restore the default. */
+/** Table of changed thresholds: default, value, target and reason, with a button to restore the default. */
 export function ThresholdOverrides({ query }: Props) {
   const { t } = useTranslation();
   const may = usePermission();

@@ -16,10 +16,10 @@ const BEFORE = 40;
 const FIELDS = { line: intField, lines: listField, from: intField };
 const MAX_CITED = 30;
 const MAX_PINNED = 200;
-/** An address holds no more marked lines than this. */
+/** Maximum number of marked lines in the URL. */
 const MAX_MARKED = 40;
 
-/** The lines of an artifact as they came from the host; cited ones are marked, the first in view. */
+/** Original lines of an artifact; cited lines are marked, and the first of them is scrolled into view. */
 export function ArtifactPage() {
   const { artifactId } = useParams({ strict: false }) as { artifactId: string };
   const { t } = useTranslation();
@@ -39,11 +39,11 @@ export function ArtifactPage() {
   const ownMark = useRef(false);
   const loaded = query.data !== undefined && !query.isPlaceholderData;
   useEffect(() => {
-    // Who marks a line sees it already: only one that came with the address is brought into view.
+    // A line that the user marked is already visible, so only a line from the URL is scrolled into view.
     if (ownMark.current) ownMark.current = false;
     else if (loaded && cited) document.getElementById(`L${cited}`)?.scrollIntoView({ block: "center" });
   }, [loaded, cited]);
-  /** A click marks one line, with Shift all up to it, with Ctrl one more. */
+  /** Mark a line on click; Shift marks the range up to it, Ctrl or Cmd toggles it. */
   const mark = (event: MouseEvent, line: number) => {
     event.preventDefault();
     ownMark.current = true;

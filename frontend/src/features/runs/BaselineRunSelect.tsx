@@ -9,7 +9,7 @@ import { useRunCharts } from "../../widgets/charts/RunCharts";
 import { PinButton } from "../../widgets/pins/PinButton";
 
 const FINISHED_STATES = new Set(["done", "partial"]);
-/** The pictures that can show two runs. */
+/** Kinds of charts that can display two runs. */
 const COMPARABLE_KINDS = new Set(["sched_latency"]);
 
 interface Props {
@@ -19,7 +19,7 @@ interface Props {
   onChange: (before: string) => void;
 }
 
-/** Lays another run of the same host under the pictures that can show two; absent where none can. */
+/** Select of the baseline run for charts, among the runs of the same host; empty without a comparable chart. */
 export function BaselineRunSelect({ run, hostId, before, onChange }: Props) {
   const { t } = useTranslation();
   const time = useTimeFormat();
@@ -34,8 +34,8 @@ export function BaselineRunSelect({ run, hostId, before, onChange }: Props) {
         label: `#${capture.number} ${names.plan(capture.plan)} · ${time.iso(run.started_at)}`,
       })),
   );
-  const able = charts.some((chart) => chart.body !== null && COMPARABLE_KINDS.has(chart.body.kind));
-  if (!able || (others.length === 0 && !before)) return null;
+  const isComparable = charts.some((chart) => chart.body !== null && COMPARABLE_KINDS.has(chart.body.kind));
+  if (!isComparable || (others.length === 0 && !before)) return null;
   return (
     <>
       <Select

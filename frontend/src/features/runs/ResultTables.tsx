@@ -13,10 +13,10 @@ import { PinButton } from "../../widgets/pins/PinButton";
 import classes from "./Run.module.css";
 
 const MAX_ROWS = 200;
-/** `row` is a row that a link leads to: collector, kind of the table, and its number from 0. `table` is the table shown. */
+/** URL parameters: `row` is a linked row, `collector/kind/index` (index from 0); `table` is the selected table. */
 const FIELDS = { row: textField, table: textField };
 
-/** Each table by its collector and kind; a kind that a collector made again has a number. */
+/** Index tables by `collector/kind`; a repeated kind gets a number, such as `collector/kind/2`. */
 function identify(tables: readonly ResultTable[]): Map<string, ResultTable> {
   const byId = new Map<string, ResultTable>();
   for (const table of tables) {
@@ -29,8 +29,8 @@ function identify(tables: readonly ResultTable[]): Map<string, ResultTable> {
 }
 
 /**
- * The tables that collectors made (processes by CPU, queues, limits), one at a time. A run has up to fifty of them with
- * hundreds of rows each: all at once are more than a browser draws in a second, and more than anyone reads.
+ * A selected table of the collectors' results (processes by CPU, queues, limits). A run has up to fifty tables with
+ * hundreds of rows each, which take a browser more than a second to render together.
  */
 export function ResultTables({ runId, tables }: { runId: string; tables: readonly ResultTable[] }) {
   const { t } = useTranslation();

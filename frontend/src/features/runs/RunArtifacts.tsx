@@ -7,7 +7,7 @@ import { bytes } from "../../core/text/format";
 import { useTranslation } from "../../lib/text/useTranslation";
 import type { ArtifactInfo } from "./api";
 
-/** The artifacts of a run, under their digests. */
+/** Table of the artifacts of a run with their digests. */
 export function RunArtifacts({ artifacts }: { artifacts: readonly ArtifactInfo[] }) {
   const { t } = useTranslation();
   return (

@@ -7,7 +7,7 @@ import { useLocalized, useMessage } from "../../lib/text/i18n";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Run.module.css";
 
-/** What became of each collector, with its exact command, and the reason where it brought nothing. */
+/** Table of collectors: state, duration, size, cost, exact command, and the reason for missing data. */
 export function RunCollectors({ run }: { run: Run }) {
   const { t } = useTranslation();
   const catalog = new Map((useCollectors().data ?? []).map((c) => [c.id, c]));

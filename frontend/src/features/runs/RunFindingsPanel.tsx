@@ -5,10 +5,10 @@ import { useRunFindings } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { CheckedSummary, FindingsBody } from "../../widgets/findings/FindingsPanel";
 
-/** Rules are asked within seconds of the last artifact; a run that ended longer ago will not be asked any more. */
+/** Rules are evaluated within seconds of the last artifact. After this time, the panel stops waiting for findings. */
 const WAITS_MS = 60_000;
 
-/** The findings of this run; shows when no rule has been evaluated yet. */
+/** Findings of a run, or the reason why no rule was evaluated. */
 export function RunFindingsPanel({ run }: { run: Run }) {
   const { t } = useTranslation();
   const readable = run.state === "done" || run.state === "partial";

@@ -28,10 +28,10 @@ import { SeriesPanel } from "./SeriesPanel";
 const TABS = ["results", "charts", "scheduler", "collectors", "tables", "artifacts"] as const;
 type RunTab = (typeof TABS)[number];
 
-/** `before` is the run that the charts compare this one with; `row` and `table` select a row of the tables. */
+/** URL parameters: `before` is the baseline run of the charts; `row` and `table` select a row of the tables. */
 const FIELDS = { tab: textField, before: textField, row: textField, table: textField };
 
-/** One run: what ran on the host, its artifacts, and the results parsed from them. */
+/** Page of a run: results, charts, collectors, tables and artifacts. */
 export function RunPage() {
   const { runId } = useParams({ strict: false }) as { runId: string };
   const { t } = useTranslation();
@@ -70,16 +70,16 @@ export function RunPage() {
   );
 }
 
-/** What retention has deleted of the run; the results parsed earlier are still valid. */
+/** Data of the run that retention has deleted; results parsed before that are still valid. */
 function RemovalNote({ run }: { run: Run }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
-  const gone = run.removals ?? [];
-  if (gone.length === 0) return null;
+  const removals = run.removals ?? [];
+  if (removals.length === 0) return null;
   return (
     <p role="note">
       {t("storage.removed")}{" "}
-      {gone
+      {removals
         .map((removal) =>
           t("storage.removedKind", {
             kind: t(`storage.kinds.${removal.kind}`),
@@ -93,7 +93,7 @@ function RemovalNote({ run }: { run: Run }) {
   );
 }
 
-/** The tab that the address names, else the one that its other parts belong to. */
+/** Return the tab of the URL, else the tab of its other parameters, else the default tab for the run's state. */
 function chooseTab(run: Run, { tab, before, row, table }: { [Name in keyof typeof FIELDS]: string }): RunTab {
   const named = TABS.find((id) => id === tab);
   if (named) return named;
@@ -102,7 +102,7 @@ function chooseTab(run: Run, { tab, before, row, table }: { [Name in keyof typeo
   return isActive(run.state) ? "collectors" : "results";
 }
 
-/** The parts of a run, one at a time: all of them are more than a browser draws at once. */
+/** Tabs of a run. Only the selected tab is rendered, because all of them together take a browser too long. */
 function RunParts({ run }: { run: Run }) {
   const { t } = useTranslation();
   const sentence = useMessage();
@@ -174,7 +174,7 @@ function RunParts({ run }: { run: Run }) {
   );
 }
 
-/** When the run took place, what it cost, and how the clocks differ. */
+/** Start, duration, size, cost, clock offset and SSH timings of a run. */
 function RunFacts({ run }: { run: Run }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
@@ -203,7 +203,7 @@ function RunFacts({ run }: { run: Run }) {
   );
 }
 
-/** Compares the run with the one before it. */
+/** Link that compares the run with the previous run of the host. */
 function ToWhatChanged({ run, hostId }: { run: Run; hostId: string }) {
   const { t } = useTranslation();
   const block = useOverview(hostId).data?.runs.find((item) => item.run_id === run.id);

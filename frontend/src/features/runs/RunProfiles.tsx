@@ -8,7 +8,7 @@ import { useMessage } from "../../lib/text/i18n";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Run.module.css";
 
-/** The run's flame graphs, first because they are what one came for. */
+/** Links to the flame graphs of the run, the most requested results, with their quality. */
 export function RunProfiles({ profiles }: { profiles: Run["profiles"] }) {
   const { t } = useTranslation();
   const sentence = useMessage();

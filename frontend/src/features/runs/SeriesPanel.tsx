@@ -13,7 +13,7 @@ import classes from "./Run.module.css";
 
 const MAX_ROWS = 300;
 
-/** Every series of the run in numbers: how low, how high, what on average. */
+/** Table of all series of the run with their minimum, mean and maximum. */
 export function SeriesPanel({ runId }: { runId: string }) {
   const { t } = useTranslation();
   const pick = useLocalized();

@@ -7,8 +7,8 @@ import { openScreen } from "../../testing/screen";
 const RUN = CAPTURES[0]?.runs[0]?.id ?? "";
 const rowsOf = (table: HTMLElement) => within(table).getAllByRole("row").length - 1;
 
-describe("the parts of a run", () => {
-  it("are drawn one at a time, the findings and profiles first", async () => {
+describe("the tabs of a run", () => {
+  it("render a single part, initially findings and profiles", async () => {
     const user = userEvent.setup();
     const router = openScreen(`/runs/${RUN}`);
     expect(await screen.findByRole("tab", { name: "Findings" })).toHaveAttribute("aria-selected", "true");
@@ -23,7 +23,7 @@ describe("the parts of a run", () => {
 });
 
 describe("tables of a run", () => {
-  it("draws one table, and another one when it is chosen", async () => {
+  it("render only the selected table", async () => {
     const user = userEvent.setup();
     const router = openScreen(`/runs/${RUN}?tab=tables`);
     const select = await screen.findByRole("combobox", { name: "Table" });
@@ -38,7 +38,7 @@ describe("tables of a run", () => {
     await waitFor(() => expect(router.state.location.search).toMatchObject({ table: "ss/sockets" }));
   });
 
-  it("opens the table of a row that a link leads to, however far down the row is", async () => {
+  it("open the table of a linked row, and list all rows up to it", async () => {
     openScreen(`/runs/${RUN}?row=ss/sockets/250`);
     const table = await screen.findByRole("region", { name: "sockets" });
     expect(rowsOf(table)).toBe(251);

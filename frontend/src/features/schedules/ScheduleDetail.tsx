@@ -19,7 +19,7 @@ import { UpcomingTable } from "./UpcomingTable";
 
 const TONES: Record<FiringState, Tone> = { started: "ok", missed: "bad", skipped: "off", refused: "bad" };
 
-/** One schedule: whose it is, when it is due next, and what became of each due time, with the reason. */
+/** Details of a schedule: its owner, its next due times, and the result of each past due time with the reason. */
 export function ScheduleDetail({ schedule, onEdit }: { schedule: Schedule; onEdit: () => void }) {
   const { t } = useTranslation();
   const may = usePermission();

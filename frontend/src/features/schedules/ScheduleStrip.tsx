@@ -14,7 +14,7 @@ interface Props {
   width?: number;
 }
 
-/** The outcome of due instants, and those to come, on one axis of time; shapes differ with the colors. */
+/** Past due times by result and upcoming due times on a time axis. Each result has its own shape and color. */
 export function ScheduleStrip({ schedule, width = 240 }: Props) {
   const { t } = useTranslation();
   const time = useTimeFormat();

@@ -10,15 +10,15 @@ import classes from "./schedules.module.css";
 
 const TONES: Record<Schedule["state"], Tone> = { active: "ok", paused: "off", done: "idle" };
 
-/** The fields, or the one time. */
+/** Return the cron expression, or the single local time as `2026-11-23 02:30`. */
 export const cadenceText = (cadence: Cadence): string =>
   cadence.kind === "cron" ? cadence.cron : cadence.local_time.slice(0, 16).replace("T", " ");
 
-/** What fits on a screen; of more, the list scrolls inside itself, so that what one of them opens stays in sight. */
+/** Row count above which the table gets its own scroll bar, so that the details below it stay visible. */
 export const SHORT_LIST = 14;
 const MOST_PX = 460;
 
-/** Whether the row of a schedule contains each word. */
+/** Return whether the row of a schedule contains every word of `words`. */
 export function fitsWidth(schedule: Schedule, words: string): boolean {
   const labels = Object.entries(schedule.labels ?? {}).map(([name, value]) => `${name}=${value}`);
   const fields = [
@@ -42,7 +42,7 @@ interface Props {
   onChoose: (id: string) => void;
 }
 
-/** One row for each schedule: when, what, where, what is next, and what became of the last due times. */
+/** Table of schedules: cadence, plan, target, next due time, and results of the last due times. */
 export function SchedulesTable({ schedules, chosen, onChoose }: Props) {
   const { t } = useTranslation();
   const names = useNames();

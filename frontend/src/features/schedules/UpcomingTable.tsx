@@ -6,7 +6,7 @@ import { useTranslation } from "../../lib/text/useTranslation";
 import type { Upcoming } from "./api";
 import classes from "./schedules.module.css";
 
-/** `2026-11-23 02:30 +01:00`: what the clock of the zone shows, with its offset. */
+/** Return the local time of an ISO 8601 time with its UTC offset: `2026-11-23 02:30 +01:00`. */
 export const localTimeText = (iso: string): string =>
   `${iso.slice(0, 10)} ${iso.slice(11, 16)} ${iso.endsWith("Z") ? "+00:00" : iso.slice(19)}`;
 
@@ -17,11 +17,11 @@ const inUtc = (iso: string, laterMin: number): string =>
 interface Props {
   upcoming: readonly Upcoming[];
   zone: string;
-  /** Where each begins something that lasts so many minutes. */
+  /** Duration in minutes of what starts at each due time; adds a column with the end. */
   lastsMin?: number;
 }
 
-/** Due instants on the clock of their zone and in UTC, with what is odd about them. */
+/** Upcoming due times in their time zone and in UTC, with notes on maintenance windows and clock changes. */
 export function UpcomingTable({ upcoming, zone, lastsMin }: Props) {
   const { t } = useTranslation();
   const time = useTimeFormat();

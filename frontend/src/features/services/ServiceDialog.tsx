@@ -20,7 +20,7 @@ import classes from "./services.module.css";
 
 const LOCATE: readonly LocateKind[] = ["any", "unit", "container", "port", "cgroup"];
 
-/** Declares a service, or changes one. */
+/** Dialog that creates or edits a service. */
 export function ServiceDialog({ service, onClose }: { service?: Service; onClose: () => void }) {
   const { t } = useTranslation();
   const [draft, setDraft] = useState<ServiceDraft>(() => toServiceDraft(service));

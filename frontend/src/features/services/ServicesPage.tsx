@@ -10,7 +10,7 @@ import { ServicesTable } from "./ServicesTable";
 
 const FIELDS = { edit: textField, add: flagField };
 
-/** What runs on the hosts, and where its numbers come from. */
+/** Services: labels of their hosts, and the sources of their load, errors and latency. */
 export function ServicesPage() {
   const { t } = useTranslation();
   const may = usePermission();

@@ -7,18 +7,18 @@ import classes from "./services.module.css";
 
 interface Props {
   services: readonly Service[];
-  /** Undefined for those who may only look. */
+  /** Undefined for users who may not edit services. */
   onEdit: ((id: string) => void) | undefined;
 }
 
-/** The address, path or port that the numbers come from. */
+/** Return the URL, path or port of a source, or "" for no source. */
 function sourceText(source: ServiceSource): string {
   if (source.kind === "prometheus") return source.url;
   if (source.kind === "access_log") return source.path;
   return source.kind === "accepts" ? String(source.port) : "";
 }
 
-/** One row for each service; the last column lists the verdicts that will be inconclusive. */
+/** Table of services; the last column lists the verdicts that will be inconclusive. */
 export function ServicesTable({ services, onEdit }: Props) {
   const { t } = useTranslation();
   return (

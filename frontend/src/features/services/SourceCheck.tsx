@@ -9,7 +9,7 @@ import { useMessage } from "../../lib/text/i18n";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./services.module.css";
 
-/** Sends every query to the saved Prometheus now, and shows each result. */
+/** Button that sends every query to the saved Prometheus, and a table of the results. */
 export function SourceCheck({ service }: { service: Service }) {
   const { t } = useTranslation();
   const sentence = useMessage();

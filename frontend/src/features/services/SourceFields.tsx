@@ -24,7 +24,7 @@ interface Props {
   onChange: (change: Partial<ServiceDraft>) => void;
 }
 
-/** The source of the numbers, and a preview of what cannot be judged without it. */
+/** Form fields of a metric source, with the verdicts that will be inconclusive with it. */
 export function SourceFields({ draft, hasToken, onChange }: Props) {
   const { t } = useTranslation();
   const missing = MISSING[draft.kind];

@@ -8,7 +8,7 @@ type ServiceUpdate = RequestBody<"patch", `/services/${string}`>;
 export type SourceKind = ServiceSource["kind"];
 export type LocateKind = "any" | NonNullable<Service["locate"]>["kind"];
 
-/** The fields of the service form; the fields of other kinds of source keep their values. */
+/** Fields of the service form. Fields of the source kinds that are not selected keep their values. */
 export interface ServiceDraft {
   name: string;
   selector: string[];
@@ -43,7 +43,7 @@ const EMPTY: ServiceDraft = {
   port: "",
 };
 
-/** An empty draft, or a service as a draft. */
+/** Return the draft of a service, or an empty draft. */
 export function toServiceDraft(service?: Service): ServiceDraft {
   if (!service) return EMPTY;
   const { source, locate } = service;
@@ -80,7 +80,7 @@ function toSource(draft: ServiceDraft): ServiceSource {
   }
 }
 
-/** The body of a new service. */
+/** Return the request body of a new service. */
 export function toServiceBody(draft: ServiceDraft): ServiceBody {
   const { locateKind } = draft;
   const value = draft.locateValue.trim();
@@ -93,13 +93,13 @@ export function toServiceBody(draft: ServiceDraft): ServiceBody {
   };
 }
 
-/** The body of a change: it also lists what to remove. */
+/** Return the request body of an update; `no_locate` removes the stored locator. */
 export function toServiceUpdate(draft: ServiceDraft): ServiceUpdate {
   const body = toServiceBody(draft);
   return body.locate ? body : { ...body, no_locate: true };
 }
 
-/** Whether enough fields are filled in to save; the server validates them. */
+/** Return whether all required fields are filled in; the server validates their values. */
 export function isServiceComplete(draft: ServiceDraft): boolean {
   if (!draft.name.trim() || draft.selector.length === 0) return false;
   if (!draft.selector.every((label) => parseLabel(label))) return false;

@@ -40,7 +40,7 @@ afterEach(() => {
 });
 
 describe("services", () => {
-  it("shows what to do where there is none", async () => {
+  it("shows an empty state, and adds a service", async () => {
     const user = userEvent.setup();
     openScreen("/services");
     expect(await screen.findByText("No services yet")).toBeVisible();
@@ -55,7 +55,7 @@ describe("services", () => {
     expect(body).toEqual({ name: "feed", selector: { role: "feed" }, source: { kind: "none" } });
   });
 
-  it("shows beforehand what will be inconclusive, and what is only a proxy", async () => {
+  it("lists verdicts that will be inconclusive, and marks a source that is only a proxy", async () => {
     state.services = [FEED, ADS];
     openScreen("/services");
     const row = (await screen.findByRole("button", { name: "ads" })).closest("tr") as HTMLElement;
@@ -63,7 +63,7 @@ describe("services", () => {
     expect(within(row).getByText("errors, latency")).toBeVisible();
   });
 
-  it("tries the queries of a Prometheus and never shows its token", async () => {
+  it("tests the queries of a Prometheus and never shows its token", async () => {
     const user = userEvent.setup();
     state.services = [FEED];
     openScreen("/services");
@@ -75,7 +75,7 @@ describe("services", () => {
     expect(within(dialog).getByText("812.4")).toBeVisible();
   });
 
-  it("is not saved with a way to locate the service but no value", async () => {
+  it("cannot be saved with a locator kind but no value", async () => {
     const user = userEvent.setup();
     state.services = [FEED];
     openScreen("/services");
@@ -86,7 +86,7 @@ describe("services", () => {
     expect(screen.getByRole("button", { name: "Save" })).toBeDisabled();
   });
 
-  it("asks twice before it removes one", async () => {
+  it("requires a confirmation to remove a service", async () => {
     const user = userEvent.setup();
     state.services = [ADS];
     openScreen("/services");
@@ -97,7 +97,7 @@ describe("services", () => {
     await waitFor(() => expect(state.services).toHaveLength(0));
   });
 
-  it("lets others only look", async () => {
+  it("is read-only for a viewer", async () => {
     state.role = "viewer" as Role;
     state.services = [FEED];
     openScreen("/services");

@@ -51,7 +51,7 @@ export function SettingsPage() {
   const allowed = (item: Part) => !NEEDS[item] || may(NEEDS[item] as string);
   const Screen = SCREENS[part];
   const nav = useRef<HTMLElement>(null);
-  // On a narrow screen the parts are a row that scrolls: the one that is open shall be in it.
+  // On a narrow screen the navigation scrolls horizontally, so the current item is scrolled into view.
   useEffect(() => {
     const open = nav.current?.querySelector<HTMLElement>(`[data-part="${part}"]`);
     if (nav.current && open) nav.current.scrollLeft = open.offsetLeft - nav.current.clientWidth / 3;

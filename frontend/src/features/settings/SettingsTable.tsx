@@ -7,7 +7,7 @@ import { useTranslation } from "../../lib/text/useTranslation";
 export interface Column<T> {
   head: ReactNode;
   cell: (row: T) => ReactNode;
-  /** Of the cell; `right` also moves the head. */
+  /** Class of the cells; `right` also aligns the heading. */
   className?: string | undefined;
 }
 
@@ -15,13 +15,13 @@ interface Props<T> {
   label: string;
   query: { data: List<T> | undefined; error: unknown; refetch: () => unknown };
   columns: readonly Column<T>[];
-  /** What can be done with a row, at its right end. */
+  /** Actions at the right end of a row. */
   renderActions: (row: T) => ReactNode;
   /** Replaces the table when there are no rows. */
   none?: ReactNode;
 }
 
-/** The table of every list in the settings: skeleton, error, empty state, rows, and what can be done with each. */
+/** Table of a list in the settings, with skeleton, error, empty state, and actions per row. */
 export function SettingsTable<T extends { id: string }>({
   label,
   query,

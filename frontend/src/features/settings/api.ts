@@ -15,7 +15,7 @@ export type ProviderChecked = Schemas["ProviderCheckResponse"];
 export type ProviderState = Schemas["ProviderStateResponse"];
 export type RetentionPolicy = Schemas["RetentionPolicyResponse"];
 export type Storage = Schemas["StorageResponse"];
-/** In the order in which every picture shows them. */
+/** Kinds of stored data, in the order of all charts. */
 export const KEPT_KINDS = [
   "recordings",
   "texts",

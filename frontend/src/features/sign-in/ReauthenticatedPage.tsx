@@ -3,7 +3,7 @@ import { PROVED_KEY } from "../../lib/proof";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./SignInPage.module.css";
 
-/** Where the identity provider redirects after a proof: notifies the tab that waits, and closes this one. */
+/** Redirect target after reauthentication: notifies the waiting tab through localStorage, and closes this tab. */
 export function ReauthenticatedPage() {
   const { t } = useTranslation();
   useEffect(() => {

@@ -11,7 +11,7 @@ import { useMe } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./ReauthenticationDialog.module.css";
 
-/** Asks a person to prove who they are, where the server wants that before it does what they asked for. */
+/** Dialog that reauthenticates the user when the server requires it for a request. */
 export function ReauthenticationDialog() {
   const { t } = useTranslation();
   const request = useProofRequest();
@@ -61,7 +61,7 @@ function PasswordProof({ minutes }: { minutes: number }) {
   );
 }
 
-/** The provider opens in a tab of its own, so that what was typed here stays. */
+/** Reauthentication at the identity provider, in a new tab, so that this page keeps its input. */
 function ProviderProof({ minutes }: { minutes: number }) {
   const { t } = useTranslation();
   const [isOpened, setOpened] = useState(false);

@@ -14,12 +14,12 @@ import { useMessage } from "../../lib/text/i18n";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./SignInPage.module.css";
 
-/** Where to go after signing in: only places on this server. */
+/** Return `next` if it is a path on this server other than the login page, else "/". */
 export function safeNext(next: string | undefined): string {
   return next?.startsWith("/") && !/^\/[/\\]/.test(next) && !next.startsWith("/login") ? next : "/";
 }
 
-/** Reasons for a redirect to this page: the last part of a message key. Ignores any other value in the address. */
+/** Known values of `refused` in the URL: last parts of message keys `sign_in.<reason>`. Other values are ignored. */
 const REFUSALS = [
   "away",
   "claims",
@@ -38,7 +38,7 @@ const REFUSALS = [
   "withdrawn",
 ] as const;
 
-/** The one-time token of a first-login link, from the fragment. */
+/** Return the one-time token of a first-login link from the URL fragment, or undefined. */
 export const linkToken = (hash: string): string | undefined =>
   /(?:^|[#&])(?:link|token)=([^&]+)/.exec(hash)?.[1];
 
@@ -114,11 +114,11 @@ function SignInForm({ done, search }: SignInFormProps) {
   );
 }
 
-/** The way in by the identity provider, where there is one, and why the last try there did not lead in. */
+/** Button for single sign-on if a provider is configured, and the reason why the last attempt failed. */
 function SingleSignOnButton({ search }: { search: Search }) {
   const { t } = useTranslation();
   const sentence = useMessage();
-  const ways = useQuery({
+  const methods = useQuery({
     queryKey: ["session", "ways"],
     queryFn: () => get("/session/methods"),
     retry: false,
@@ -135,10 +135,10 @@ function SingleSignOnButton({ search }: { search: Search }) {
           <ErrorLine error={new Error(sentence({ key: `sign_in.${why}`, params: {} }))} />
         </div>
       )}
-      {ways.data?.provider && (
+      {methods.data?.provider && (
         <div className={classes.elsewhere}>
           <Button size="sm" fullWidth loading={leave.isPending} onClick={() => leave.mutate()}>
-            {t("login.with", { name: ways.data.provider })}
+            {t("login.with", { name: methods.data.provider })}
           </Button>
           <ErrorLine error={leave.error} />
           <p className={classes.or}>{t("login.or")}</p>

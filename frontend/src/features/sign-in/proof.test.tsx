@@ -23,7 +23,7 @@ async function addUser(user: ReturnType<typeof userEvent.setup>) {
   await user.click(screen.getByRole("button", { name: /Add|Make|Create/ }));
 }
 
-describe("a change that needs a proof", () => {
+describe("a change that needs reauthentication", () => {
   it("asks for the password and repeats the action", async () => {
     const user = userEvent.setup();
     state.proofNeeded = "password";
@@ -41,7 +41,7 @@ describe("a change that needs a proof", () => {
     await waitFor(() => expect(screen.queryByRole("dialog", { name: "Confirm your identity" })).toBeNull());
   });
 
-  it("sends to the identity provider and goes on when its tab comes back", async () => {
+  it("opens the identity provider in a tab and continues when that tab has finished", async () => {
     const user = userEvent.setup();
     state.proofNeeded = "provider";
     await addUser(user);
@@ -54,7 +54,7 @@ describe("a change that needs a proof", () => {
     await waitFor(() => expect(attempts()).toHaveLength(2));
   });
 
-  it("does nothing where the person cancels, and shows the reason", async () => {
+  it("does nothing if the user cancels, and shows the reason", async () => {
     const user = userEvent.setup();
     state.proofNeeded = "password";
     await addUser(user);
@@ -75,7 +75,7 @@ describe("a change that needs a proof", () => {
 });
 
 describe("the page after the identity provider", () => {
-  it("notifies the tab that waits, and shows what to do", async () => {
+  it("asks to close the tab", async () => {
     openScreen("/proved");
     expect(await screen.findByRole("status")).toHaveTextContent("Close this tab");
   });

@@ -37,7 +37,7 @@ describe("signing in", () => {
     expect(await screen.findByRole("alert")).toHaveTextContent("Wrong name or password.");
   });
 
-  it("goes on only to places on this server", () => {
+  it("redirects only to paths on this server", () => {
     expect(safeNext("/hosts?q=a")).toBe("/hosts?q=a");
     for (const bad of [
       undefined,
@@ -50,7 +50,7 @@ describe("signing in", () => {
       expect(safeNext(bad)).toBe("/");
   });
 
-  it("finds the token of a link in the fragment", () => {
+  it("reads the token of a link from the fragment", () => {
     expect(linkToken("token=abc")).toBe("abc");
     expect(linkToken("#link=abc&x=1")).toBe("abc");
     expect(linkToken("nothing")).toBeUndefined();
@@ -58,7 +58,7 @@ describe("signing in", () => {
 });
 
 describe("a first-login link", () => {
-  it("asks for a password that is long enough and typed twice", async () => {
+  it("requires a password that is long enough and entered twice", async () => {
     const user = userEvent.setup();
     state.signedIn = false;
     openScreen("/login#token=fresh");
@@ -84,7 +84,7 @@ describe("a first-login link", () => {
     );
   });
 
-  it("shows what to do when it was used already", async () => {
+  it("shows an error if it was already used", async () => {
     state.signedIn = false;
     openScreen("/login#token=used");
     expect(await screen.findByRole("alert")).toHaveTextContent("was used or has expired");
@@ -108,8 +108,8 @@ describe("the first visit", () => {
   });
 });
 
-describe("a server that fails", () => {
-  it("differs from a server that is down", async () => {
+describe("a server error", () => {
+  it("is reported with its status, unlike a server that is down", async () => {
     answerInstead(({ path }) => (path === "/captures" ? { status: 500, body: "not even JSON" } : undefined));
     openScreen("/captures");
     expect(await screen.findByRole("alert")).toHaveTextContent("The server answered with status 500.");

@@ -17,7 +17,7 @@ afterEach(() => {
 });
 
 describe("signing in with an identity provider", () => {
-  it("leaves for it, with the place to come back to", async () => {
+  it("redirects to the provider, with the path to return to", async () => {
     const user = userEvent.setup();
     state.signedIn = false;
     openScreen("/login?next=%2Fhosts");
@@ -28,20 +28,20 @@ describe("signing in with an identity provider", () => {
     expect(sent.find((request) => request.path === "/session/oidc")?.body).toEqual({ next: "/hosts" });
   });
 
-  it("explains why the user was sent back, in its own words alone", async () => {
+  it("shows the message of a known refusal reason", async () => {
     state.signedIn = false;
     openScreen("/login?refused=no_role");
     expect(await screen.findByRole("alert")).toHaveTextContent("None of your groups is mapped to a role.");
   });
 
-  it("ignores unknown reasons in the address", async () => {
+  it("ignores unknown reasons in the URL", async () => {
     state.signedIn = false;
     openScreen("/login?refused=call+this+number");
     expect(await screen.findByRole("heading", { name: "Sign in" })).toBeVisible();
     expect(screen.queryByRole("alert")).not.toBeInTheDocument();
   });
 
-  it("offers a password alone where there is none", async () => {
+  it("offers only a password if no provider is configured", async () => {
     state.signedIn = false;
     state.provider = null;
     openScreen("/login");
@@ -63,7 +63,7 @@ describe("the settings of single sign-on", () => {
     expect(body?.roles).toContainEqual({ group: "feed-developers", role: "viewer" });
   });
 
-  it("ask for the secret again before another issuer may be saved", async () => {
+  it("require the secret again when the issuer changes", async () => {
     const user = userEvent.setup();
     openScreen("/settings/signOn");
     const issuer = await screen.findByLabelText(/Issuer/);
@@ -74,7 +74,7 @@ describe("the settings of single sign-on", () => {
     expect(screen.getByRole("button", { name: "Save" })).toBeEnabled();
   });
 
-  it("leave the role of who came from it to their groups", async () => {
+  it("determine the role of single sign-on users by group, not in the user list", async () => {
     const user = userEvent.setup();
     openScreen("/settings/users");
     const row = (await screen.findByText("single sign-on")).closest("tr") as HTMLElement;

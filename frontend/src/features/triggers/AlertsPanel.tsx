@@ -24,7 +24,7 @@ const TONES: Record<AlertState, Tone> = {
 const FIELDS = { became: choiceField<AlertState | "">(["", ...ALERT_STATES], "") };
 const EVERY_MS = 5_000;
 
-/** Received alerts, the newest first; those without a capture show the reason. */
+/** Received alerts, newest first; alerts without a capture show the reason. */
 export function AlertsPanel() {
   const { t } = useTranslation();
   const [view, setView] = useUrlState(FIELDS);

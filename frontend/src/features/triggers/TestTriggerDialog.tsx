@@ -9,7 +9,7 @@ import { useTranslation } from "../../lib/text/useTranslation";
 import type { Trigger, TriggerTested } from "./api";
 import classes from "./triggers.module.css";
 
-/** Sends labels to see what they would lead to; nothing is started. */
+/** Form that tests a trigger with labels and displays the result, without starting a capture. */
 export function TestTriggerDialog({ trigger }: { trigger: Trigger }) {
   const { t } = useTranslation();
   const sentence = useMessage();

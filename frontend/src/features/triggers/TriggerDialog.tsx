@@ -20,7 +20,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Makes a trigger or changes one; shows how to send to it, and what an alert would lead to now. */
+/** Dialog that creates or edits a trigger, with an example request and a test. */
 export function TriggerDialog({ trigger, channels, onClose }: Props) {
   const { t } = useTranslation();
   const [saved, setSaved] = useState<Trigger | undefined>(trigger);

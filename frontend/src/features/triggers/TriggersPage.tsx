@@ -18,7 +18,7 @@ const PARTS = ["triggers", "watchers", "alerts"] as const;
 type Part = (typeof PARTS)[number];
 const FIELDS = { part: choiceField<Part>(PARTS, "triggers"), edit: textField, add: flagField };
 
-/** The triggers, the watchers, and the alerts received. */
+/** Triggers, watchers and received alerts. */
 export function TriggersPage() {
   const { t } = useTranslation();
   const may = usePermission();
@@ -26,7 +26,7 @@ export function TriggersPage() {
   const close = () => setView({ add: false, edit: "" });
   const manages = may("trigger.manage");
   const tabs = useRef<HTMLDivElement>(null);
-  // On a narrow screen the parts are a row that scrolls: the one that is open shall be in it.
+  // On a narrow screen the tabs scroll horizontally, so the current tab is scrolled into view.
   useEffect(() => {
     const open = tabs.current?.querySelector<HTMLElement>(`input[value="${view.part}"]`)?.parentElement;
     if (tabs.current && open) tabs.current.scrollLeft = open.offsetLeft - tabs.current.clientWidth / 3;

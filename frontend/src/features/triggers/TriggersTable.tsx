@@ -12,7 +12,7 @@ interface Props {
   onEdit: ((id: string) => void) | undefined;
 }
 
-/** One row for each trigger: its last alert, the captures of today, and the last rejected request. */
+/** Table of triggers: alerts of today by state, last alert, last rejected request, channels and owner. */
 export function TriggersTable({ triggers, onEdit }: Props) {
   const { t } = useTranslation();
   const sentence = useMessage();

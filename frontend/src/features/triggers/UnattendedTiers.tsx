@@ -16,7 +16,7 @@ const labelText = (label: Record<string, string>) =>
     .map(([name, value]) => `${name}=${value}`)
     .join(", ");
 
-/** The labels on whose hosts unattended captures may exceed the light tier. */
+/** Labels of hosts on which unattended captures can exceed the light tier. */
 export function UnattendedTiers() {
   const { t } = useTranslation();
   const may = usePermission();

@@ -15,7 +15,7 @@ const BODIES: Record<TriggerKind, unknown> = {
   },
 };
 
-/** A request to paste into a shell; it contains the secret only right after its creation. */
+/** Return an example request as a shell command. The caller knows `secret` only right after its creation. */
 export function exampleCurl({ kind, proof, path }: Trigger, origin: string, secret: string): string {
   const body = JSON.stringify(BODIES[kind]);
   const url = `${origin}${path}`;

@@ -4,7 +4,7 @@ import type { Trigger, TriggerKind } from "./api";
 type TriggerBody = RequestBody<"post", "/triggers">;
 type TriggerUpdate = RequestBody<"patch", `/triggers/${string}`>;
 
-/** The fields of the trigger form. */
+/** Fields of the trigger form. */
 export interface TriggerDraft {
   name: string;
   kind: TriggerKind;
@@ -17,11 +17,11 @@ export interface TriggerDraft {
   hostLabels: string[];
   channels: string[];
   enabled: boolean;
-  /** What this form has no field for, kept as it was. */
+  /** Stored options; options without a form field are sent unchanged. */
   rest: Partial<Trigger["options"]>;
 }
 
-/** An empty draft, or a trigger as a draft. */
+/** Return the draft of a trigger, or an empty draft. */
 export function toTriggerDraft(trigger?: Trigger): TriggerDraft {
   const options = trigger?.options;
   return {
@@ -40,7 +40,7 @@ export function toTriggerDraft(trigger?: Trigger): TriggerDraft {
   };
 }
 
-/** The body of a new trigger. */
+/** Return the request body of a new trigger. */
 export const toTriggerBody = (draft: TriggerDraft): TriggerBody => ({
   ...toTriggerUpdate(draft),
   kind: draft.kind,
@@ -48,7 +48,7 @@ export const toTriggerBody = (draft: TriggerDraft): TriggerBody => ({
   ...(draft.proof === "hmac" && draft.secret ? { secret: draft.secret } : {}),
 });
 
-/** The body of a change, without what cannot be changed. */
+/** Return the request body of an update, without the immutable fields kind and proof. */
 export function toTriggerUpdate(draft: TriggerDraft) {
   return {
     name: draft.name.trim(),

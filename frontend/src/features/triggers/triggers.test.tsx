@@ -18,7 +18,7 @@ const lastBody = (method: string, path: RegExp) =>
   sent.findLast((request) => request.method === method && path.test(request.path))?.body;
 
 describe("triggers", () => {
-  it("show what they received, its result, and what they rejected", async () => {
+  it("show received alerts by state, and the last rejected request", async () => {
     openScreen("/triggers");
     const row = (await screen.findByRole("button", { name: "alertmanager of dc1" })).closest("tr");
     expect(row).toHaveTextContent("999 joined");
@@ -26,7 +26,7 @@ describe("triggers", () => {
     expect(row).toHaveTextContent("on-call chat");
   });
 
-  it("are created, and show their secret with a request to paste once", async () => {
+  it("are created, and show their secret once with an example request", async () => {
     const user = userEvent.setup();
     openScreen("/triggers");
     await user.click(await screen.findByRole("button", { name: "Add trigger" }));
@@ -43,7 +43,7 @@ describe("triggers", () => {
     });
   });
 
-  it("are tried with labels, and show the host and its healthy peers", async () => {
+  it("are tested with labels, and show the host and its healthy peers", async () => {
     const user = userEvent.setup();
     openScreen("/triggers");
     await user.click(await screen.findByRole("button", { name: "alertmanager of dc1" }));
@@ -58,7 +58,7 @@ describe("triggers", () => {
     expect(await within(dialog).findByText("with feed-8, feed-9")).toBeVisible();
   });
 
-  it("show alerts that fit nothing with the reason", async () => {
+  it("show alerts that match no host, with the reason", async () => {
     openScreen("/triggers?part=alerts");
     const row = (await screen.findByText(/No host named old-box/)).closest("tr");
     expect(row).toHaveTextContent("unmatched");
@@ -66,7 +66,7 @@ describe("triggers", () => {
     expect(screen.getByRole("link", { name: "#42" })).toBeVisible();
   });
 
-  it("allow the standard tier for a label, by administrators", async () => {
+  it("can use the standard tier on hosts with a label that an admin allows", async () => {
     const user = userEvent.setup();
     openScreen("/triggers");
     await user.type(await screen.findByRole("textbox", { name: "Label" }), "role=feed");
@@ -74,7 +74,7 @@ describe("triggers", () => {
     expect(await screen.findByText("role=feed")).toBeVisible();
   });
 
-  it("are only looked at by viewers", async () => {
+  it("are read-only for a viewer", async () => {
     state.role = "viewer";
     openScreen("/triggers");
     expect(await screen.findByText("alertmanager of dc1")).toBeVisible();

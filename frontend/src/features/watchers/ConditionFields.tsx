@@ -13,7 +13,7 @@ interface Props {
   onRemove: (() => void) | undefined;
 }
 
-/** One condition: a start, or a reading that crosses a limit and stays there. */
+/** Form fields of a condition: the start of something, or a number of readings over or under a limit. */
 export function ConditionFields({ draft, kinds, onChange, onRemove }: Props) {
   const { t } = useTranslation();
   const locale = useLocale();

@@ -29,8 +29,8 @@ import {
 } from "./watcherDraft";
 
 /**
- * What shall wait on a host: for something to begin, or to keep the last minutes for the next capture. For an incident it
- * waits on each of its hosts that is chosen, and what it captures is evidence there.
+ * Dialog that creates a watcher on a host: a conditional capture or a look-back buffer. For an incident, it creates a
+ * conditional capture on each selected host, whose captures become evidence of the incident.
  */
 export function CreateWatcherDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
@@ -42,12 +42,12 @@ export function CreateWatcherDialog({ onClose }: { onClose: () => void }) {
   const kinds = useConditionKinds().data ?? [];
   const named = (hosts.data ?? []).map((host) => ({ value: host.id, label: host.name }));
   const change = (some: Partial<WatcherDraft>) => setDraft((before) => ({ ...before, ...some }));
-  // An incident may be about hosts that cannot be reached: those of another Culprit, and those that were taken off.
+  // An incident can contain hosts that are not active: imported and retired hosts.
   const chosen = draft.hosts.filter((host) => named.some((item) => item.value === host));
   const bodies = toWatcherBodies({ ...draft, hosts: chosen }, kinds, incident);
   const save = useAction(
     async () => {
-      // One after another: where a host refuses, those before it wait already, and are not armed again.
+      // Sequential with an idempotency key per host: a retry after an error does not create the first watchers again.
       for (const body of bodies ?? []) await post("/watchers", body, `${once}-${body.host_id}`);
     },
     [WATCHERS],

@@ -3,7 +3,7 @@ import type { RequestBody } from "../../client/paths";
 
 type WatcherBody = RequestBody<"post", "/watchers">;
 type ConditionBody = Extract<WatcherBody, { kind: "conditional" }>["conditions"][number];
-/** What is the same for each host. */
+/** Request body without the host. */
 type SharedBody =
   | Omit<Extract<WatcherBody, { kind: "conditional" }>, "host_id">
   | Omit<Extract<WatcherBody, { kind: "lookback" }>, "host_id">;
@@ -59,7 +59,7 @@ export const emptyDraft = (hosts: readonly string[]): WatcherDraft => ({
   reason: "",
 });
 
-/** A condition as it is sent; undefined while something of it is missing or does not fit. */
+/** Return the condition for the request, or undefined while a field is missing or out of range. */
 export function toCondition(
   draft: ConditionDraft,
   kinds: readonly ConditionKind[],
@@ -70,13 +70,13 @@ export function toCondition(
   const [limit, requiredHits, windowReadings] = [draft.limit, draft.required_hits, draft.window_readings].map(
     Number,
   ) as [number, number, number];
-  const whole =
+  const isComplete =
     draft.limit !== "" &&
     Number.isFinite(limit) &&
     limit >= 0 &&
     requiredHits >= 1 &&
     requiredHits <= windowReadings;
-  if (!whole) return undefined;
+  if (!isComplete) return undefined;
   return {
     kind: known.kind,
     key: draft.key.trim(),
@@ -92,7 +92,7 @@ const hoursOf = (draft: WatcherDraft) => {
   return hours > 0 && hours <= MAX_HOURS ? hours : undefined;
 };
 
-/** What is sent for each host, for an incident or for none; undefined while it is not whole. */
+/** Return a request body per host, optionally for an incident; undefined while the draft is incomplete. */
 export function toWatcherBodies(
   draft: WatcherDraft,
   kinds: readonly ConditionKind[],
@@ -112,13 +112,13 @@ function bodyOf(draft: WatcherDraft, kinds: readonly ConditionKind[]): SharedBod
   const common = { hours, reason: draft.reason.trim() };
   if (draft.kind === "lookback") {
     const minutes = Number(draft.minutes);
-    const ring = {
+    const body = {
       kind: draft.kind,
       ...common,
       seconds: Math.round(minutes * 60),
       ...(draft.stacks ? { stacks: true } : {}),
     };
-    return minutes >= 1 && minutes <= 30 ? ring : undefined;
+    return minutes >= 1 && minutes <= 30 ? body : undefined;
   }
   const conditions = draft.conditions.flatMap((conditionDraft) => toCondition(conditionDraft, kinds) ?? []);
   if (conditions.length < draft.conditions.length) return undefined;

@@ -22,8 +22,8 @@ afterEach(() => {
 const lastBody = () =>
   sent.findLast((request) => request.method === "POST" && /watchers$/.test(request.path))?.body;
 
-describe("what waits on hosts", () => {
-  it("is listed with its conditions, its cost and what it has started, and can be ended", async () => {
+describe("a watcher", () => {
+  it("is listed with its conditions, its cost and its captures, and can be stopped", async () => {
     const user = userEvent.setup();
     openScreen("/triggers?part=watchers");
     const table = await screen.findByRole("region", { name: "Watchers" });
@@ -42,7 +42,7 @@ describe("what waits on hosts", () => {
     expect(await screen.findByText("ended")).toBeInTheDocument();
   });
 
-  it("is created from the page of its host, with a start and a threshold", async () => {
+  it("is created from the page of its host as a conditional capture", async () => {
     const user = userEvent.setup();
     watcherState.rows = [];
     openScreen(`/hosts/${HOSTS[0]?.id}`);
@@ -67,7 +67,7 @@ describe("what waits on hosts", () => {
     expect(await screen.findByText("A unit starts: feed.service")).toBeInTheDocument();
   });
 
-  it("is a ring of so many minutes", async () => {
+  it("is created as a look-back buffer with a length", async () => {
     const user = userEvent.setup();
     watcherState.rows = [];
     openScreen(`/hosts/${HOSTS[1]?.id}?dialog=arm&on=${HOSTS[1]?.id}`);
@@ -77,7 +77,7 @@ describe("what waits on hosts", () => {
     await waitFor(() => expect(lastBody()).toMatchObject({ kind: "lookback", seconds: 600, hours: 4 }));
   });
 
-  it("is created from an incident, on each of its hosts, as evidence of it", async () => {
+  it("is created from an incident on each of its hosts", async () => {
     const user = userEvent.setup();
     watcherState.rows = [];
     openScreen(`/incidents/${INCIDENTS[0]?.id}`);
@@ -97,7 +97,7 @@ describe("what waits on hosts", () => {
     );
   });
 
-  it("cannot be ended by a user who may only view", async () => {
+  it("cannot be stopped by a viewer", async () => {
     state.role = "viewer";
     openScreen("/triggers?part=watchers");
     const table = await screen.findByRole("region", { name: "Watchers" });
@@ -118,8 +118,8 @@ const KINDS: ConditionKind[] = [
   { kind: "load1", title: { en: "", zh: "" }, unit: "", key: "", example: "", is_start: false },
 ];
 
-describe("a draft", () => {
-  it("is sent when it is whole, and not before", () => {
+describe("the draft of a watcher", () => {
+  it("has a request body only when it is complete", () => {
     const start = { ...emptyCondition(0), key: "feed.service" };
     expect(toCondition(start, KINDS)).toEqual({ kind: "unit_start", key: "feed.service" });
     expect(toCondition({ ...start, key: "feed service" }, KINDS)).toBeUndefined();
@@ -145,7 +145,7 @@ describe("a draft", () => {
 });
 
 describe("a condition", () => {
-  it("is shown with its unit, and no reading is not zero", () => {
+  it("is displayed with its unit, and a missing reading as –", () => {
     const item = {
       kind: "stall_pct",
       key: "io.some",

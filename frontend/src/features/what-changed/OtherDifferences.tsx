@@ -6,10 +6,10 @@ import { useTimeFormat } from "../../lib/text/useFormat";
 import { useNames } from "../../lib/text/useNames";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { CitedSource } from "../../widgets/findings/CitationLink";
-import type { Differences } from "../../widgets/timeline/useDifferences";
+import type { Differences } from "../../widgets/timeline/changes/useDifferences";
 import classes from "./WhatChanged.module.css";
 
-/** Kinds of events by how often they occurred, those first that one selection lacks. */
+/** Table of event kinds with their counts and rates in both selections, in the order of the server. */
 export function EventsTable({ data }: { data: Differences }) {
   const { t } = useTranslation();
   const sentence = useMessage();
@@ -52,7 +52,7 @@ function EventCount({ n, perHour }: { n: number; perHour: number }) {
   );
 }
 
-/** Settings that changed on a host, or that two hosts do not have in common. */
+/** Table of settings that changed on a host, or that differ between two hosts. */
 export function ConfigurationTable({ data }: { data: Differences }) {
   const { t } = useTranslation();
   const names = useNames();
@@ -117,8 +117,8 @@ export function ConfigurationTable({ data }: { data: Differences }) {
   );
 }
 
-/** What cannot be compared: series and metrics that one selection lacks. */
-export function OneSided({ data }: { data: Differences }) {
+/** Series and metrics that only one selection contains, and so cannot be compared. */
+export function UnmatchedSeries({ data }: { data: Differences }) {
   const { t } = useTranslation();
   const names = useNames();
   const lists = [

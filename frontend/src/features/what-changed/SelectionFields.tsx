@@ -7,8 +7,8 @@ import type { Range } from "../../core/time/range";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useNames } from "../../lib/text/useNames";
 import { useTranslation } from "../../lib/text/useTranslation";
-import { finishedRuns, rangeOf, runAt } from "../../widgets/timeline/selections";
-import type { Selection } from "../../widgets/timeline/useDifferences";
+import { finishedRuns, rangeOf, runAt } from "../../widgets/timeline/changes/selections";
+import type { Selection } from "../../widgets/timeline/changes/useDifferences";
 import { useOverview } from "../../widgets/timeline/useTimelineData";
 import classes from "./WhatChanged.module.css";
 
@@ -17,13 +17,13 @@ interface Props {
   hosts: readonly Host[];
   host: string;
   selection: Selection | undefined;
-  /** Without a range, the default of the host is meant. */
+  /** `range` is undefined for the default range of the host. */
   onChange(next: { host: string; range: Range | undefined }): void;
 }
 
 const toIso = (ns: number): string => new Date(ns / 1e6).toISOString();
 
-/** One side: a host, and a time range that is a run of it or typed. */
+/** Form fields of a selection: a host, and a time range of a run or as entered. */
 export function SelectionFields({ side, hosts, host, selection, onChange }: Props) {
   const { t } = useTranslation();
   const time = useTimeFormat();

@@ -10,8 +10,8 @@ import { useLocalized } from "../../lib/text/i18n";
 import { useNames } from "../../lib/text/useNames";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { textField, useUrlState } from "../../lib/urlState";
-import { timelineRange } from "../../widgets/timeline/selections";
-import type { Differences, Selection, SeriesDifference } from "../../widgets/timeline/useDifferences";
+import { timelineRange } from "../../widgets/timeline/changes/selections";
+import type { Differences, Selection, SeriesDifference } from "../../widgets/timeline/changes/useDifferences";
 import { Sparkline } from "./Sparkline";
 import classes from "./WhatChanged.module.css";
 
@@ -24,7 +24,7 @@ interface Props {
   after: Selection;
 }
 
-/** The series that differ, the largest difference first; the title of each opens it on the timeline. */
+/** Table of the series that differ, largest difference first; the title links to the timeline. */
 export function SeriesTable({ data, before, after }: Props) {
   const { t } = useTranslation();
   const pick = useLocalized();
@@ -38,11 +38,11 @@ export function SeriesTable({ data, before, after }: Props) {
     const group = pick(known.get(item.metric)?.track.group_title);
     return { title: names.metric(item.metric), group, where: [labels, column].filter(Boolean).join(" · ") };
   };
-  const wanted = q.trim().toLowerCase();
+  const needle = q.trim().toLowerCase();
   const rows = data.series
     .map((item) => ({ item, ...describe(item) }))
     .filter(({ item, title, group, where }) =>
-      `${title} ${group} ${where} ${item.metric}`.toLowerCase().includes(wanted),
+      `${title} ${group} ${where} ${item.metric}`.toLowerCase().includes(needle),
     );
   const search = (item: SeriesDifference) => ({
     t: timelineRange(before, after),
@@ -130,7 +130,7 @@ function Amount({ side, unit }: { side: SeriesDifference["before"]; unit: string
   );
 }
 
-/** "+41 %" up to three times as much, then "× 12"; without a ratio the difference in the unit. */
+/** Return the change as "+41 %" for ratios below 3, else as "× 12"; without a ratio, the difference in the unit. */
 export function changeText({ before, after, ratio, unit }: SeriesDifference): string {
   const sign = after.mean >= before.mean ? "+" : "−";
   if (ratio === null) return `${sign}${quantity(Math.abs(after.mean - before.mean), unit)}`;
@@ -138,7 +138,7 @@ export function changeText({ before, after, ratio, unit }: SeriesDifference): st
   return `${sign}${number(Math.abs(ratio - 1) * 100)}\u2009%`;
 }
 
-/** The change in steps as a bar on a logarithmic scale, because 2 steps and 100 steps are both seen then. */
+/** Bar of the change in steps; the scale is logarithmic, so that 2 steps and 100 steps are both visible. */
 function Steps({ steps }: { steps: number | null }) {
   const { t } = useTranslation();
   if (steps === null)

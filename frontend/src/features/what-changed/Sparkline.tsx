@@ -7,7 +7,7 @@ const GAP = 8;
 
 type Points = readonly (number | null)[];
 
-/** A path through values on a scale from `low` to `high`; a missing value interrupts it. */
+/** Return an SVG path through values, scaled from `low` to `high` and starting at `left` px; nulls interrupt it. */
 export function linePath(values: Points, low: number, high: number, left: number): string {
   const scale = high > low ? (HEIGHT - 2) / (high - low) : 0;
   const step = values.length > 1 ? WIDTH / (values.length - 1) : 0;
@@ -28,7 +28,7 @@ export function linePath(values: Points, low: number, high: number, left: number
   return path;
 }
 
-/** Both selections of a series on one scale, which begins at zero where no value is below it. */
+/** Sparkline of both selections of a series, on a common scale that includes zero. */
 export function Sparkline({ before, after }: { before: Points; after: Points }) {
   const { t } = useTranslation();
   const known = [...before, ...after].filter((value) => value !== null);

@@ -9,15 +9,19 @@ import { useHosts, useProfiles } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { rangeField, textField, useUrlState } from "../../lib/urlState";
 import { bestProfile } from "../../widgets/timeline/BrushBar";
-import { defaultAfter, defaultBefore, finishedRuns, runAt } from "../../widgets/timeline/selections";
-import { type Differences, type Selection, useDifferences } from "../../widgets/timeline/useDifferences";
+import { defaultAfter, defaultBefore, finishedRuns, runAt } from "../../widgets/timeline/changes/selections";
+import {
+  type Differences,
+  type Selection,
+  useDifferences,
+} from "../../widgets/timeline/changes/useDifferences";
 import { useOverview } from "../../widgets/timeline/useTimelineData";
-import { ConfigurationTable, EventsTable, OneSided } from "./OtherDifferences";
+import { ConfigurationTable, EventsTable, UnmatchedSeries } from "./OtherDifferences";
 import { SelectionFields } from "./SelectionFields";
 import { SeriesTable } from "./SeriesTable";
 import classes from "./WhatChanged.module.css";
 
-/** B (`host`, `b`) is compared with A (`base`, `c`); both may be of one host. */
+/** URL parameters: selection B (`host`, `b`) is compared with A (`base`, `c`); both can use the same host. */
 const FIELDS = { host: textField, b: rangeField, base: textField, c: rangeField };
 const MAX_SERIES = 200;
 
@@ -35,14 +39,14 @@ export function WhatChangedPage() {
     return range && { host: afterHost, range };
   }, [state.b, afterRuns, afterHost]);
   const before = useMemo<Selection | undefined>(() => {
-    const found =
+    const defaultRange =
       after &&
       beforeRuns &&
       defaultBefore(beforeRuns, after.range, {
         sameHost: beforeHost === afterHost,
         plan: runAt(afterRuns ?? [], after.range)?.plan,
       });
-    const range = state.c ?? found;
+    const range = state.c ?? defaultRange;
     return range && { host: beforeHost, range };
   }, [state.c, after, beforeRuns, beforeHost, afterHost, afterRuns]);
   const query = useDifferences(before, after, MAX_SERIES);
@@ -132,7 +136,7 @@ function Results({ data, before, after }: ResultsProps) {
         ) : (
           <SeriesTable data={data} before={before} after={after} />
         )}
-        <OneSided data={data} />
+        <UnmatchedSeries data={data} />
       </Panel>
       <Functions before={before} after={after} />
       <Panel flush title={t("whatChanged.configuration")} headerExtra={String(configuration)}>
@@ -153,7 +157,7 @@ function Results({ data, before, after }: ResultsProps) {
   );
 }
 
-/** Functions are compared on the page of two profiles, with the significance of each. */
+/** Links to profile comparisons, which test each function for significance. */
 function Functions({ before, after }: { before: Selection; after: Selection }) {
   const { t } = useTranslation();
   const first = useProfiles({ host: before.host });

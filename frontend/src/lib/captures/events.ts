@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { fetchAll } from "../queries";
 
-/** Pipelines report events while the list is open. */
+/** Poll interval, because pipelines report events while the list is open. */
 const REFRESH_MS = 30_000;
 const NEWEST = 400;
 

@@ -3,7 +3,7 @@ import type { Cadence } from "../../client/models";
 import type { RequestBody } from "../../client/paths";
 import { fetchAll, get, post } from "../queries";
 
-/** Often enough that a user sees a schedule fire. */
+/** Poll interval of schedules and maintenance windows; short enough to observe a schedule start a capture. */
 const WATCH_MS = 15_000;
 const ONCALL_MS = 60_000;
 
@@ -28,7 +28,7 @@ export const useWindows = (include_ended: boolean) =>
     refetchInterval: WATCH_MS,
   });
 
-/** When a cadence would be due; asked again whenever it changes, with nothing stored. */
+/** Fetch the due times of a cadence, again after each change of it. The server stores nothing. */
 export const useCadence = (
   cadence: Cadence | undefined,
   target: RequestBody<"post", "/schedules/preview">["target"],
@@ -42,7 +42,7 @@ export const useCadence = (
     retry: false,
   });
 
-/** Who is on call now, for the head of every screen. */
+/** Fetch who is on call now, for the header of each page. */
 export const useOncall = () =>
   useQuery({
     queryKey: scheduleKeys.oncall,
@@ -58,7 +58,7 @@ export const useRotations = () =>
     refetchInterval: ONCALL_MS,
   });
 
-/** Who can be put on call; for those who may do it. */
+/** Fetch the users who can be on call. `enabled` must be false without the permission to do so. */
 export const useColleagues = (enabled: boolean) =>
   useQuery({
     queryKey: [...scheduleKeys.oncall, "people"],

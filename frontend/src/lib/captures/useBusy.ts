@@ -4,7 +4,7 @@ import { post } from "../api";
 
 const SECONDS = 20;
 
-/** Makes this machine busy for 20 s, so that a first flame graph is worth looking at. */
+/** Start demo load on this host for 20 s, so that a first flame graph has content. `left` is the rest in seconds. */
 export function useBusy() {
   const [until, setUntil] = useState(0);
   const [left, setLeft] = useState(0);

@@ -7,20 +7,21 @@ import { usePaused } from "../usePaused";
 
 export type Link = "live" | "paused" | "ended";
 
-/** A run as it arrived over the stream, put into its capture. */
+/** Return the capture with `run` replaced or appended. */
 export function withRun(capture: Capture, run: RunSummary): Capture {
-  const known = capture.runs.some((item) => item.id === run.id);
+  const exists = capture.runs.some((item) => item.id === run.id);
   return {
     ...capture,
-    runs: known ? capture.runs.map((item) => (item.id === run.id ? run : item)) : [...capture.runs, run],
+    runs: exists ? capture.runs.map((item) => (item.id === run.id ? run : item)) : [...capture.runs, run],
   };
 }
 
 const POLL_MS = 2000;
 
 /**
- * A capture that may be in progress. Updates come as server-sent events, which the browser resumes after an
- * interruption; while those are paused, the capture is fetched every two seconds.
+ * Load a capture and keep it current while it is active. Updates arrive as server-sent events; while the stream is
+ * paused, the capture is polled every 2 s. Returns the query, the state of the stream (`link`), and `since(runId)`:
+ * seconds since the last update of a run.
  */
 export function useCaptureStream(id: string) {
   const cache = useQueryClient();
@@ -48,17 +49,17 @@ export function useCaptureStream(id: string) {
       change((capture) => withRun(capture, run));
     });
     source.addEventListener("capture", (event) => {
-      const news = parse<{ state: RunState }>(event);
-      if (!news) return;
-      change((capture) => ({ ...capture, state: news.state }));
-      if (!isActive(news.state)) {
+      const update = parse<{ state: RunState }>(event);
+      if (!update) return;
+      change((capture) => ({ ...capture, state: update.state }));
+      if (!isActive(update.state)) {
         source.close();
         void cache.invalidateQueries({ queryKey: keys.captures });
         void cache.invalidateQueries({ queryKey: keys.hosts });
       }
     });
     source.addEventListener("error", () => {
-      // The browser reconnects on an interruption; a refusal ends the stream permanently.
+      // The browser reconnects after an interruption. An HTTP error closes the stream permanently.
       if (source.readyState === EventSource.CLOSED) pause();
     });
     return () => source.close();

@@ -12,7 +12,7 @@ export interface PreviewBody {
   service?: boolean;
 }
 
-/** What a capture would run, and what it would cost, before anything is sent. */
+/** Fetch the preview of a capture: its commands and their cost. Nothing runs on a host. */
 export const usePreview = (body: PreviewBody, enabled: boolean) =>
   useQuery({
     queryKey: ["preview", body],

@@ -6,7 +6,7 @@ import { incidentKeys } from "./incidents";
 
 const NEWEST = 200;
 
-/** The comments of an incident; every version that the stream reports loads them again. */
+/** Fetch the comments of an incident, again for each new version of the incident. */
 export const useComments = (incident: Incident) =>
   useQuery({
     queryKey: [...incidentKeys.detail(incident.id), "comments", incident.version],
@@ -14,7 +14,7 @@ export const useComments = (incident: Incident) =>
     placeholderData: keepPreviousData,
   });
 
-/** The people that a comment can name; fetched once the user types an @. */
+/** Fetch the users that a comment can mention. `enabled` is false until the user types an @. */
 export const usePeople = (incident: string, enabled: boolean) =>
   useQuery({
     queryKey: [...incidentKeys.detail(incident), "people"],
@@ -29,7 +29,7 @@ export interface CommentDraft {
   ref: string;
 }
 
-/** Sent twice, it is stored once: the key lives as long as the text that is sent. */
+/** Return a mutation that adds a comment. Retries of the same draft use the same idempotency key. */
 export function useAddComment(incident: Incident, after: () => void) {
   const once = useRef({ of: "", key: "" });
   return useChange(

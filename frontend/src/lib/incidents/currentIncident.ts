@@ -1,4 +1,4 @@
-/** The incident that this tab looked at last, and its step: what one pins elsewhere most likely belongs to it. */
+/** Last incident and step viewed in this tab, in sessionStorage. It is the default target of new pins. */
 
 const KEY = "culprit.incident";
 
@@ -11,7 +11,7 @@ export function rememberIncident(current: Current): void {
   try {
     sessionStorage.setItem(KEY, JSON.stringify(current));
   } catch {
-    // without storage the list of incidents is offered without a favourite
+    // Without storage, the list of incidents has no default.
   }
 }
 

@@ -16,7 +16,7 @@ export const incidentKeys = {
 const LIST = 200;
 const LIST_POLL_MS = 30_000;
 
-/** The newest incidents. */
+/** Fetch the newest incidents, at most LIST. */
 export const useIncidents = () =>
   useQuery({
     queryKey: incidentKeys.list,
@@ -40,7 +40,7 @@ export const useJournal = (id: string, pollMs: number | false = false) =>
     placeholderData: keepPreviousData,
   });
 
-/** A pin held against the bytes that it was made from. */
+/** Fetch the check of a pin against its artifact. */
 export const usePinCheck = (incident: string, pin: string) =>
   useQuery({
     queryKey: incidentKeys.pin(incident, pin),
@@ -48,7 +48,7 @@ export const usePinCheck = (incident: string, pin: string) =>
     staleTime: 60_000,
   });
 
-/** Rules that do not count on a host now. */
+/** Fetch the mutes of a host. */
 export const useMutes = (host: string, enabled: boolean) =>
   useQuery({
     queryKey: [...incidentKeys.all, "mutes", host],
@@ -56,7 +56,7 @@ export const useMutes = (host: string, enabled: boolean) =>
     enabled,
   });
 
-/** How often each cause was named and was it. */
+/** Fetch how often each cause was named and how often it was correct, as a Map by cause id. */
 export const useOutcomes = () =>
   useQuery({
     queryKey: incidentKeys.outcomes,
@@ -73,13 +73,13 @@ export const isVersionConflict = (error: unknown): error is ApiError =>
 type WriteMethod = "POST" | "PATCH" | "DELETE";
 type WritePath<M extends WriteMethod> = SubPath<Lowercase<M>, "/incidents/{incident_id}">;
 
-/** The body of a write without the version, which `useWrite` adds. */
+/** Body of a write without the version, which `useWrite` adds. */
 type WriteBody<M extends WriteMethod, P extends WritePath<M>> =
   RequestBody<Lowercase<M>, `/incidents/${string}${P}`> extends infer Body extends object
     ? Omit<Body, "version">
     : object;
 
-/** One change: `path` is below the address of the incident, such as `/verdicts`. */
+/** Write request. `path` is relative to the URL of the incident, such as `/verdicts`. */
 type Write<M extends WriteMethod, P extends WritePath<M>> = {
   method: M;
   path: P;
@@ -92,10 +92,10 @@ interface SentWrite {
 }
 
 /**
- * A change of an incident. It sends the version that the person saw. After a conflict nothing is lost: the newest
- * version is fetched, the input stays, and `again` sends it on top of what changed.
+ * Return functions that write to an incident, with optimistic locking: each write sends the version that the user saw.
+ * After a conflict the newest version is fetched, the input is kept, and `again` sends it for that version.
  *
- * A dialog holds the version of the moment it was opened (`held`); a button takes the current one.
+ * With `held`, writes send the version at the first render (for dialogs), else the current version (for buttons).
  */
 export function useWrite(
   incident: Pick<I.Incident, "id" | "version">,
@@ -135,9 +135,9 @@ export function useWrite(
   return {
     send,
     again,
-    /** What others changed since, where that is why nothing was written. */
+    /** Error of a write that the server rejected because of a newer version. */
     conflict,
-    /** The version that was refused as too old: what came after it is news. */
+    /** Version that the last write sent; later changes are new to the user. */
     since: variables?.version ?? seen,
     error: conflict ? null : mutation.error,
     pending: mutation.isPending,

@@ -20,7 +20,7 @@ export const useReports = (incident: string) =>
 export const useReport = (id: string) =>
   useQuery({ queryKey: reportKeys.detail(id), queryFn: () => get(`/reports/${id}`) });
 
-/** A preview of a draft as it would be sent; fetched only while it is visible. */
+/** Fetch the preview of a draft as readers would receive it. `enabled` is true while it is visible. */
 export const usePreviewOf = (report: R.Report, enabled: boolean) =>
   useQuery({
     queryKey: reportKeys.preview(report.id, report.version),
@@ -43,7 +43,7 @@ export const useNewReport = (incident: string, after: (report: R.Report) => void
     after,
   );
 
-/** Write on a draft, with the version that the user saw. */
+/** Return a mutation that updates a draft. It sends the version of `report`, so that conflicts are detected. */
 export function useWriteReport(report: R.Report) {
   const cache = useQueryClient();
   return useAction(

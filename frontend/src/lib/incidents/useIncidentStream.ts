@@ -7,43 +7,43 @@ import { incidentKeys, useIncident } from "./incidents";
 const POLL_MS = 3000;
 
 /**
- * An incident as it changes under several hands. News comes as server-sent events; while those are paused, it is asked
- * for every three seconds.
+ * Load an incident and keep it current while several users change it. Updates arrive as server-sent events; while the
+ * stream is paused, the incident is polled every 3 s. `pollMs` is the interval for related queries, or false.
  */
 export function useIncidentStream(id: string) {
   const cache = useQueryClient();
   const [paused, pause] = usePaused();
   const query = useIncident(id, paused ? POLL_MS : false);
-  const known = query.data !== undefined;
+  const loaded = query.data !== undefined;
   useEffect(() => {
-    if (!known || paused) return;
+    if (!loaded || paused) return;
     const source = new EventSource(`/api/v1/incidents/${id}/updates`);
     const refresh = () => void cache.invalidateQueries({ queryKey: incidentKeys.detail(id) });
     source.addEventListener("version", (event) => {
-      const news = parse<{ version: number }>(event);
-      const here = cache.getQueryData<Incident>(incidentKeys.detail(id));
-      if (news && here && news.version > here.version) refresh();
+      const update = parse<{ version: number }>(event);
+      const cached = cache.getQueryData<Incident>(incidentKeys.detail(id));
+      if (update && cached && update.version > cached.version) refresh();
     });
     source.addEventListener("runs", (event) => {
       const runs = parse<{ runs: { run_id: string; state: string }[] }>(event)?.runs;
-      const known = cache.getQueryData<Incident>(incidentKeys.detail(id))?.runs ?? [];
-      if (runs?.some((run) => known.find((each) => each.run_id === run.run_id)?.state !== run.state))
+      const cached = cache.getQueryData<Incident>(incidentKeys.detail(id))?.runs ?? [];
+      if (runs?.some((run) => cached.find((each) => each.run_id === run.run_id)?.state !== run.state))
         refresh();
     });
     source.addEventListener("presence", (event) => {
-      const here = parse<{ people: Named[] }>(event)?.people;
-      if (here)
+      const present = parse<{ people: Named[] }>(event)?.people;
+      if (present)
         cache.setQueryData<Incident>(
           incidentKeys.detail(id),
-          (before) => before && withParticipants(before, here),
+          (before) => before && withParticipants(before, present),
         );
     });
     source.addEventListener("error", () => {
-      // The browser reconnects on an interruption; a refusal ends the stream permanently.
+      // The browser reconnects after an interruption. An HTTP error closes the stream permanently.
       if (source.readyState === EventSource.CLOSED) pause();
     });
     return () => source.close();
-  }, [id, known, paused, pause, cache]);
+  }, [id, loaded, paused, pause, cache]);
   return {
     query,
     link: paused ? ("paused" as const) : ("live" as const),
@@ -51,14 +51,14 @@ export function useIncidentStream(id: string) {
   };
 }
 
-/** Who has it open now, among those who take part. */
+/** Return the incident with `here` as its present participants, first in the list; all others are absent. */
 export function withParticipants(incident: Incident, here: readonly Named[]): Incident {
-  const known = incident.people.filter((person) => !here.some((each) => each.id === person.id));
+  const absent = incident.people.filter((person) => !here.some((each) => each.id === person.id));
   return {
     ...incident,
     people: [
       ...here.map((item) => ({ ...item, is_present: true })),
-      ...known.map((person) => ({ ...person, is_present: false })),
+      ...absent.map((person) => ({ ...person, is_present: false })),
     ],
   };
 }

@@ -5,12 +5,12 @@ import { incidentKeys, isVersionConflict } from "./incidents";
 
 type TargetOf<Body> = Body extends { kind: infer Kind; ref: infer Ref } ? { kind: Kind; ref: Ref } : never;
 
-/** What is pinned: each kind has its own reference. */
+/** Object of a pin: its kind, and a reference whose fields depend on the kind. */
 export type PinTarget = TargetOf<RequestBody<"post", `/incidents/${string}/pins`>>;
 
-/** A place that can be shown again, before it belongs to an incident. */
+/** Pin that is not in an incident yet. */
 export type PinDraft = PinTarget & {
-  /** Path and query that open exactly this. */
+  /** Path and query that open the same view. */
   view: string;
 };
 
@@ -20,7 +20,10 @@ interface PinRequest {
   draft: PinDraft;
 }
 
-/** Pin evidence to an incident. Changes of other users do not affect a pin, so it applies to the newest version. */
+/**
+ * Return a mutation that pins evidence to an incident. Changes of other users do not affect a pin, so it is written to
+ * the newest version and retried once after a conflict.
+ */
 export function usePin() {
   const cache = useQueryClient();
   return useMutation({

@@ -21,7 +21,7 @@ async function load(locale: Locale): Promise<void> {
   catalogs[locale] = server.default as MessageTexts;
 }
 
-/** Load the user's language, and only that one, before the first paint. */
+/** Load the texts of the user's language before the first paint. The other language is not loaded. */
 export async function startI18n(locale: Locale = prefs().locale): Promise<void> {
   await i18next.use(initReactI18next).init({
     lng: locale,
@@ -47,13 +47,13 @@ export function useLocale(): Locale {
   return i18n.language === "zh" ? "zh" : "en";
 }
 
-/** Render messages of the server in the language of the user. */
+/** Return a function that renders messages of the server in the user's language. */
 export function useMessage(): (sentence: MessageLike | null | undefined) => string {
   const locale = useLocale();
   return useCallback((sentence) => messageText(sentence, catalogs[locale] ?? {}), [locale]);
 }
 
-/** Select the user's language of a text that comes in both. */
+/** Return a function that selects the user's language from a text in both languages. */
 export function useLocalized(): (text: { en: string; zh: string } | string | null | undefined) => string {
   const locale = useLocale();
   return useCallback((text) => (typeof text === "string" ? text : (text?.[locale] ?? "")), [locale]);

@@ -2,7 +2,7 @@ import { useMemo } from "react";
 import * as clock from "../../core/time/clock";
 import { usePrefs } from "../prefs";
 
-/** Instants in the zone that the reader chose. */
+/** Return functions that format times in the time zone that the user selected. */
 export function useTimeFormat() {
   const { zone } = usePrefs();
   return useMemo(

@@ -7,8 +7,9 @@ import { useLocalized } from "./i18n";
 import { useTranslation } from "./useTranslation";
 
 /**
- * What rules, causes, measures, collectors and plans are called in the reader's language. An unknown id is its own
- * name; before the names have come there is none, so that no id flashes by.
+ * Return functions that map ids of rules, causes, metrics, measures, collectors and plans to titles in the user's
+ * language. The title of an unknown id is the id. Until the catalogs are loaded, rules and causes have an empty title,
+ * so that no id flashes on the page.
  */
 export function useNames() {
   const { t } = useTranslation();
@@ -60,7 +61,7 @@ export function useNames() {
       id === "custom" ? t("captures.custom") : pick(plans?.find((plan) => plan.id === id)?.title) || id,
     [plans, pick, t],
   );
-  /** What something on the host is about, a text for each part; see `subjectParts`. */
+  /** Return one text for each part of a subject; see `subjectParts`. */
   const subject = useCallback(
     (of: SubjectMap, called?: string, within?: SubjectMap): string[] =>
       subjectParts(of, called, within).map(({ kind, name, value }) =>
@@ -68,7 +69,7 @@ export function useNames() {
       ),
     [t],
   );
-  /** A reason of the server with its collectors and its rule under their names. */
+  /** Return a message of the server with the ids of collectors and rule in its parameters replaced by titles. */
   const reason = useCallback(
     (of: MessageLike | null | undefined) => {
       if (!of) return null;

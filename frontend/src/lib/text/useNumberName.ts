@@ -2,7 +2,7 @@ import { useCallback } from "react";
 import { useRules } from "../queries";
 import { useNames } from "./useNames";
 
-/** What a number is called: a metric by its own name, a measure by the name that its rule gives it. */
+/** Return a function that maps an id to a title: of a metric, or of a measure as its rule titles it. */
 export function useNumberName(): (id: string) => string {
   const names = useNames();
   const rules = useRules().data;

@@ -8,7 +8,7 @@ export type PlainTextKey = { [Key in TextKey]: [TextVariables[Key]] extends [nev
 
 type Values<Key extends TextKey> = Record<TextVariables[Key], string | number> & { defaultValue?: string };
 
-/** Returns the text of a key in the language of the user. Every variable of the text must have a value. */
+/** Function that returns the text of a key in the user's language. Each variable of the text must have a value. */
 export type Translate = <Key extends TextKey>(
   key: Key,
   ...values: [TextVariables[Key]] extends [never]
@@ -16,7 +16,7 @@ export type Translate = <Key extends TextKey>(
     : [values: Values<Key>]
 ) => string;
 
-/** The function that returns texts of the interface, with their variables checked when it is compiled. */
+/** Return the translation function `t`; keys and variables are type-checked. */
 export function useTranslation(): { t: Translate } {
   return useI18next() as { t: Translate };
 }

@@ -12,12 +12,12 @@ const ROWS = 6;
 interface Props {
   artifact: string;
   lines: readonly number[];
-  /** Which artifact it is, in words. */
+  /** Display name of the artifact. */
   name: string;
   run?: string | undefined;
 }
 
-/** The lines that a number was read from, as they came from the host, with the line before them. */
+/** Render the cited lines of an artifact, preceded by the line before them. Renders nothing without permission. */
 export function CitedLines({ artifact, lines, name, run }: Props) {
   const { t } = useTranslation();
   const may = usePermission();

@@ -6,7 +6,7 @@ import classes from "./CitedLines.module.css";
 
 const MOST = 8;
 
-/** The rows of a table that were read from these lines. */
+/** Return the indexes of the table rows that were parsed from `lines`. */
 export const listCitedRows = (table: ResultTable, lines: readonly number[]): number[] => {
   const cited = new Set(lines);
   return table.lines.flatMap((line, row) => (cited.has(line) && table.rows[row] ? [row] : []));
@@ -17,7 +17,7 @@ interface Props {
   lines: readonly number[];
 }
 
-/** The cited lines as the collector parsed them: the rows of its table, with units. */
+/** Render the table rows that were parsed from the cited lines, with units. */
 export function CitedRows({ table, lines }: Props) {
   const { t } = useTranslation();
   const rows = listCitedRows(table, lines);

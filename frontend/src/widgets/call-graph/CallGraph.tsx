@@ -21,11 +21,11 @@ import { useCallNames } from "./useCallNames";
 
 interface Props {
   calls: RunCalls;
-  /** The processes opened before, up to this one; every link passes them on. */
+  /** Processes on the path to this process, including it; each link passes them on. */
   trail: readonly Hop[];
 }
 
-/** Callers, the process, and its callees, from left to right; on a narrow screen from top to bottom. */
+/** Render callers, process and callees from left to right, on a narrow screen from top to bottom. */
 export function CallGraph({ calls, trail }: Props) {
   const { t } = useTranslation();
   const { process } = useCallNames();

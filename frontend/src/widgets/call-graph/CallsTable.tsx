@@ -12,7 +12,7 @@ import { useCallNames } from "./useCallNames";
 
 const countText = (value: number | null): string => (value === null ? NO_VALUE : count(value));
 
-/** All calls with all numbers, as a table. */
+/** Render all calls with all numbers as a table. */
 export function CallsTable({ calls, trail }: { calls: RunCalls; trail: readonly Hop[] }) {
   const { t } = useTranslation();
   const shares = new Map(calls.response_time?.segments.map((callSegment) => [callSegment.call, callSegment]));

@@ -8,7 +8,7 @@ import type { CallSegment } from "./api";
 import classes from "./Calls.module.css";
 import { useCallNames } from "./useCallNames";
 
-/** The response time of the process, split into its own time and its calls, or the reason why it is not known. */
+/** Render the response time of the process, split into self time and calls, or the reason why it is unknown. */
 export function TimeSplit({ calls }: { calls: RunCalls }) {
   const { t } = useTranslation();
   const sentence = useMessage();

@@ -2,7 +2,7 @@ import { useCallback } from "react";
 import { useTranslation } from "../../lib/text/useTranslation";
 import type { Call } from "./api";
 
-/** Names of the two ends of a call. */
+/** Return functions for display names of both ends of a call. */
 export function useCallNames() {
   const { t } = useTranslation();
   const process = useCallback(
@@ -21,7 +21,7 @@ export function useCallNames() {
     if (call.direction === "in") return call.remote;
     return call.remote.includes(":") ? `[${call.remote}]:${call.port}` : `${call.remote}:${call.port}`;
   }, []);
-  /** Name of the other end: its process if known, else its address. */
+  /** Return the name of the other end: its process if known, else its address. */
   const other = useCallback(
     (call: Call): string => {
       const { endpoint } = call;

@@ -10,11 +10,11 @@ import { useTranslation } from "../../lib/text/useTranslation";
 
 interface Props {
   captures: readonly Capture[];
-  /** On the page of this host its own run counts, and the column of hosts is left out. */
+  /** Host id: states are those of the runs on this host, and the column of hosts is omitted. */
   host?: string;
 }
 
-/** Captures, newest first, each with what it cost the hosts. */
+/** Render captures, newest first, with their cost on the hosts. */
 export function CapturesTable({ captures, host }: Props) {
   const { t } = useTranslation();
   const planned = useNames();

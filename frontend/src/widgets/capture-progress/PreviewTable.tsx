@@ -9,7 +9,7 @@ import { useLocalized, useMessage } from "../../lib/text/i18n";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./PreviewTable.module.css";
 
-/** What one capture costs a host: percent of one core while all run, and bytes over their durations and of symbols. */
+/** Return the cost of a capture on a host: percent of a core while all collectors run, and bytes with symbols. */
 export function expectedCost(preview: Preview): { cpu_pct: number; bytes: number } {
   let cpu = 0;
   let size = preview.symbols?.bytes ?? 0;
@@ -22,7 +22,7 @@ export function expectedCost(preview: Preview): { cpu_pct: number; bytes: number
 
 const STATES = ["works", "degrades", "unavailable", "unknown"] as const;
 
-/** Every command that will run, what it costs, and where it will not work. */
+/** Render the commands of a capture with their cost and their readiness on each host. */
 export function PreviewTable({ preview, hosts }: { preview: Preview; hosts: readonly Host[] }) {
   const { t } = useTranslation();
   const pick = useLocalized();
@@ -69,14 +69,14 @@ export function PreviewTable({ preview, hosts }: { preview: Preview; hosts: read
                 </td>
                 <td>
                   {STATES.map((state) => {
-                    const there = collector.hosts.filter((host) => host.state === state);
-                    if (there.length === 0) return null;
-                    const reasons = there.filter((host) => host.reason || host.remedy).slice(0, 6);
+                    const matches = collector.hosts.filter((host) => host.state === state);
+                    if (matches.length === 0) return null;
+                    const reasons = matches.filter((host) => host.reason || host.remedy).slice(0, 6);
                     const mark = (
                       <StatusIcon tone={toneOf(state)}>
                         {collector.hosts.length === 1
                           ? t(`state.${state}`)
-                          : `${there.length} ${t(`state.${state}`)}`}
+                          : `${matches.length} ${t(`state.${state}`)}`}
                       </StatusIcon>
                     );
                     return (

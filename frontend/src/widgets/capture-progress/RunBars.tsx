@@ -6,10 +6,10 @@ import { isActive } from "../../lib/queries";
 import classes from "./RunBars.module.css";
 import { RunRow } from "./RunRow";
 
-/** Above so many hosts each is one line until it is opened. */
+/** Captures with more hosts than this have collapsed rows. */
 const DENSE = 6;
 
-/** Ticks on the axis of seconds: at most eight, at round numbers. */
+/** Return the ticks of an axis of `total` seconds, at round numbers. */
 export function secondTicks(total: number): number[] {
   const step = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600].find((s) => total / s <= 8) ?? 1200;
   return Array.from({ length: Math.floor(total / step) + 1 }, (_, i) => i * step);
@@ -19,11 +19,11 @@ interface Props {
   capture: Capture;
   /** Seconds since the last update of a run. */
   since: (runId: string, now?: number) => number;
-  /** One line for each host, for any number of hosts. */
+  /** Collapse all rows; by default they are collapsed above DENSE hosts. */
   dense?: boolean;
 }
 
-/** A capture on one axis of seconds: a row for each host, a bar for each collector, moving while it runs. */
+/** Render a capture on an axis of seconds: a row for each host, a bar for each collector, updated while it runs. */
 export function RunBars({ capture, since, dense }: Props) {
   const active = isActive(capture.state);
   const [, tick] = useState(0);

@@ -16,7 +16,7 @@ import classes from "./RunBars.module.css";
 interface Props {
   run: RunSummary;
   bars: readonly ProgressBar[];
-  /** Seconds that the axis spans. */
+  /** Length of the time axis in seconds. */
   total: number;
   now: number | undefined;
   dense: boolean;
@@ -24,7 +24,7 @@ interface Props {
 
 const TROUBLE = new Set(["skipped", "failed", "timed_out", "unreadable"]);
 
-/** One host of a capture: one bar per collector on the shared axis, and what became of each. */
+/** Render a run of a capture: one bar per collector on the shared time axis, with the state of each. */
 export function RunRow({ run, bars, total, now, dense }: Props) {
   const { t } = useTranslation();
   const sentence = useMessage();
@@ -82,7 +82,7 @@ export function RunRow({ run, bars, total, now, dense }: Props) {
   );
 }
 
-/** How long a bar has been going: whole seconds, so that it does not flicker. */
+/** Return the length of a bar, in whole seconds so that the text does not flicker. */
 const elapsedText = (bar: ProgressBar | undefined): string =>
   bar ? seconds(Math.floor(bar.to - bar.from)) : "";
 
@@ -155,15 +155,15 @@ function Detail({ run, bars, total, now }: Omit<Props, "dense">) {
   );
 }
 
-/** Results of a collector that a live update may contain. */
+/** Optional fields of a collector in a live update. */
 type Details = Partial<Pick<RunCollector, "exit_code" | "stderr_tail">>;
 
-/** Explain why a collector stored nothing: the reason, the remedy, its exit status and last lines. */
+/** Explain why a collector stored nothing: the reason, exit status, remedy, and last lines of stderr. */
 function RunProblem({ run, collector }: { run: RunSummary; collector: CollectorSummary & Details }) {
   const { t } = useTranslation();
   const sentence = useMessage();
-  const wants = collector.state === "failed" && !isActive(run.state);
-  const detail = useRun(wants ? run.id : "").data?.collectors.find((item) => item.id === collector.id);
+  const needsDetail = collector.state === "failed" && !isActive(run.state);
+  const detail = useRun(needsDetail ? run.id : "").data?.collectors.find((item) => item.id === collector.id);
   const exit = detail?.exit_code ?? collector.exit_code;
   const tail = detail?.stderr_tail ?? collector.stderr_tail;
   const remedy = collector.reason?.params?.remedy;

@@ -9,7 +9,7 @@ import type { Visual, VisualBody } from "./api";
 import classes from "./charts.module.css";
 import { CHART_RENDERERS } from "./registry";
 
-/** One picture under its title, with how to read it, what was left out, and the same numbers as a table. */
+/** Render a chart with title, summary, omitted items and notes. A button switches to the same numbers as a table. */
 export function ChartFrame({ visual, body }: { visual: Visual; body: VisualBody }) {
   const { t } = useTranslation();
   const pick = useLocalized();
@@ -62,7 +62,7 @@ export function ChartFrame({ visual, body }: { visual: Visual; body: VisualBody 
   );
 }
 
-/** A picture that could not be drawn: hatched, with the reason. */
+/** Render the title of a chart without data, with the reason. */
 export function ChartUnavailable({ visual }: { visual: Visual }) {
   const { t } = useTranslation();
   const pick = useLocalized();
@@ -83,7 +83,7 @@ interface ChartBodyProps {
 }
 
 function ChartBody({ body, asTable, label }: ChartBodyProps) {
-  // The registry pairs each kind with its own renderer; TypeScript cannot follow that through a union.
+  // The registry maps each kind to its renderer; TypeScript cannot infer that pairing for a union.
   const { Picture, Table } = CHART_RENDERERS[body.kind] as {
     [which in "Picture" | "Table"]: ComponentType<{ body: VisualBody; label: string }>;
   };

@@ -4,15 +4,15 @@ import classes from "./charts.module.css";
 interface Props {
   width: number;
   height: number;
-  /** Names the drawing for screen readers; its numbers are in the table next to it. */
+  /** Accessible name. The numbers are in the table of the chart. */
   label: string;
   children: ReactNode;
 }
 
-/** A drawing of a given size in CSS pixels, with links in it. */
+/** Render the SVG element of a chart, which can contain links. Sizes are CSS pixels. */
 export function ChartSvg({ width, height, label, children }: Props) {
   return (
-    // biome-ignore lint/a11y/useSemanticElements: an image could hold no links, and a fieldset is for forms
+    // biome-ignore lint/a11y/useSemanticElements: an image cannot contain links, and a fieldset is for forms
     <svg width={width} height={height} className={classes.svg} role="group" aria-label={label}>
       {children}
     </svg>

@@ -8,13 +8,13 @@ import classes from "./charts.module.css";
 
 interface Props {
   figure: VisualFigure | null | undefined;
-  /** What the number is, for those who hear the link only. */
+  /** Meaning of the number, for screen readers. */
   label: string;
-  /** What is text in its place; the number itself where there is nothing. */
+  /** Text of the link; default: the number with its unit. */
   children?: ReactNode;
 }
 
-/** A number in text, one click from the line that it was read from. */
+/** Render a number as a link to its source line. */
 export function ChartValue({ figure, label, children }: Props) {
   if (!figure) return <span className="dim">{NO_VALUE}</span>;
   const text = quantity(figure.value, figure.unit);
@@ -25,7 +25,7 @@ export function ChartValue({ figure, label, children }: Props) {
   );
 }
 
-/** The same within a drawing, where only marks may stand: a link around what is drawn. */
+/** Wrap SVG marks in a link to the source line of their number. */
 export function ChartMark({
   figure,
   label,
@@ -51,8 +51,8 @@ export function ChartMark({
 }
 
 /**
- * The link to the line of a mark that is one of hundreds: to be spread on an `<a>` within a drawing. Such marks are
- * out of the order of Tab, because the table next to the drawing holds the same links.
+ * Return a function that returns the attributes of an SVG `<a>` to a source line, for charts with hundreds of marks.
+ * These links are not in the tab order, because the table of the chart has the same links.
  */
 export function useSource() {
   const router = useRouter();

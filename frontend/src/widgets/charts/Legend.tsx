@@ -2,8 +2,8 @@ import { useId } from "react";
 import classes from "./Legend.module.css";
 
 /**
- * Fills that differ in pattern, not in color alone: full, hatched, dotted, striped. A drawing puts `InkDefs` into its
- * `<defs>` under an id of its own and fills with `ink(id, n)`; from the eighth on they repeat.
+ * Number of fills. They differ in pattern, not only in color: solid, hatched, dotted, striped. A chart renders
+ * `PatternDefs` with its own id and fills shapes with `ink(id, n)`, which repeats after INKS fills.
  */
 export const INKS = 8;
 
@@ -20,10 +20,10 @@ const MARKS = [
   <path key="7" d="M0 4H8M4 0V8" className={classes.line} />,
 ];
 
-/** An id for the patterns of one drawing, fit for a URL. */
+/** Return a unique id for the patterns of a chart, valid in `url(#id)`. */
 export const useInkId = (): string => `ink${useId().replace(/\W/g, "")}`;
 
-/** The patterns of one drawing. */
+/** Render the SVG patterns of a chart. */
 export function PatternDefs({ id }: { id: string }) {
   return (
     <defs>
@@ -37,7 +37,7 @@ export function PatternDefs({ id }: { id: string }) {
   );
 }
 
-/** A sample of an ink, for legends. */
+/** Render a sample of fill `n`, for legends. */
 export function Swatch({ id, n }: { id: string; n: number }) {
   return (
     <svg width="14" height="10" aria-hidden className={classes.swatch}>

@@ -9,17 +9,17 @@ import classes from "./charts.module.css";
 
 interface Props {
   runId: string;
-  /** Only pictures that illustrate these rules. */
+  /** Rule ids: only charts of these rules. */
   findings?: readonly string[];
-  /** Only these pictures; together with `findings`, both. */
+  /** Chart ids: only these charts, in addition to those of `findings`. */
   ids?: readonly string[];
-  /** The run that is shown as the one before, where a picture can show two. */
+  /** Id of the baseline run, for charts that compare two runs. */
   baseline?: string | undefined;
-  /** Renders nothing without charts, for use within another panel. */
+  /** Render nothing if there are no charts, for use within another panel. */
   isRelated?: boolean;
 }
 
-/** The charts of a run; fetched once, kept until the run is fetched again. */
+/** Fetch the charts of a run. They are invalidated together with the run. */
 export const useRunCharts = (
   runId: string,
   ids: readonly string[] = [],
@@ -33,7 +33,7 @@ export const useRunCharts = (
     placeholderData: keepPreviousData,
   });
 
-/** The charts of a run; those without data are named below, with the reason. */
+/** Render the charts of a run, followed by a list of charts without data and the reasons. */
 export function RunCharts({ runId, findings = [], ids = [], baseline, isRelated = false }: Props) {
   const { t } = useTranslation();
   const query = useRunCharts(runId, ids, findings, baseline);

@@ -24,7 +24,7 @@ const citation: VisualCitation = {
 };
 const figure = (value: number, unit: string): VisualFigure => ({ value, unit, citation });
 
-/** The pictures of a run with only this one. */
+/** Render the charts of a run that has only this chart. */
 function show(body: Visual["body"]) {
   const visual: Visual = {
     id: "one",
@@ -53,8 +53,8 @@ afterEach(() => {
   answerInstead(undefined);
 });
 
-describe("the grid of resources", () => {
-  it("opens the gravest cell, and the finding of any other at a press", async () => {
+describe("USE grid", () => {
+  it("selects the worst cell, and displays the finding of a clicked cell", async () => {
     const user = userEvent.setup();
     openScreen(`/runs/${RUN}?tab=charts`);
     const grid = await picture("Utilization, saturation, errors");
@@ -74,7 +74,7 @@ describe("the grid of resources", () => {
     );
   });
 
-  it("never shows what was not checked as healthy", async () => {
+  it("does not render unchecked cells as healthy", async () => {
     const user = userEvent.setup();
     openPart(<RunCharts runId={RUN} />);
     const grid = await picture("Utilization, saturation, errors");
@@ -86,7 +86,7 @@ describe("the grid of resources", () => {
 });
 
 describe("charts over time", () => {
-  it("are read at the cursor by keys, every number at its own line", async () => {
+  it("displays values at the cursor, each with its source line", async () => {
     openScreen(`/runs/${RUN}?tab=charts`);
     const disk = await picture(/^Disk over time/);
     const slider = within(disk).getByRole("slider", { name: /selected instant/ });
@@ -98,7 +98,7 @@ describe("charts over time", () => {
     expect(within(disk).getAllByText("Writes per request").at(-1)?.parentElement).toHaveTextContent("1.2");
   });
 
-  it("mark kills with the line of the kernel's log, in words as well", async () => {
+  it("lists OOM kills with the line of the kernel log", async () => {
     openScreen(`/runs/${RUN}?tab=charts`);
     const [group] = await screen.findAllByRole("region", { name: /^Memory of control groups.*\/h1lab\/app/ });
     const kill = within(group as HTMLElement).getByRole("link", {
@@ -107,13 +107,13 @@ describe("charts over time", () => {
     expect(kill).toHaveAttribute("href", expect.stringMatching(/\/artifacts\/kmsg\?.*line=78/));
   });
 
-  it("name where blocked tasks stand", async () => {
+  it("lists the kernel functions of blocked tasks", async () => {
     openPart(<RunCharts runId={RUN} />);
     const load = await picture("What the load is made of");
     expect(within(load).getByText("folio_wait_bit_common")).toBeVisible();
   });
 
-  it("hatch where nothing was read, and draw zero as a line", async () => {
+  it("hatches times without readings, but not zero", async () => {
     const track = (values: (number | null)[]) => ({
       id: "x",
       label: "x",
@@ -149,8 +149,8 @@ describe("charts over time", () => {
   });
 });
 
-describe("nodes of memory", () => {
-  it("mark what is on the wrong node and show the reason", async () => {
+describe("NUMA matrix", () => {
+  it("marks memory on the wrong node and displays the reason", async () => {
     openPart(<RunCharts runId={RUN} />);
     const [matrix] = await screen.findAllByRole("region", { name: /^Memory by node/ });
     const region = within(matrix as HTMLElement);
@@ -164,8 +164,8 @@ describe("nodes of memory", () => {
   });
 });
 
-describe("waits for a CPU", () => {
-  it("are next to those of the run before, and name what ran instead", async () => {
+describe("scheduling latency", () => {
+  it("displays the baseline run, and the tasks that ran during the longest waits", async () => {
     const user = userEvent.setup();
     openScreen(`/runs/${RUN}?before=r-0199`);
     const waits = await picture("Waits for a CPU");
@@ -179,7 +179,7 @@ describe("waits for a CPU", () => {
 });
 
 describe("softirqs on each CPU", () => {
-  it("show one vector at a time, and what a brushed range holds", async () => {
+  it("displays the selected vector, and the rates in the brushed range", async () => {
     const user = userEvent.setup();
     openPart(<RunCharts runId={RUN} />);
     const heat = await picture("Softirqs, CPU by CPU");
@@ -192,7 +192,7 @@ describe("softirqs on each CPU", () => {
 });
 
 describe("peers", () => {
-  it("name the host that is unlike the others, and lead to its line", async () => {
+  it("links the outlier to its source line", async () => {
     openPart(<RunCharts runId={RUN} />);
     const peers = await picture("Compared with peers");
     expect(
@@ -202,7 +202,7 @@ describe("peers", () => {
   });
 });
 
-describe("pictures of hosts that are empty or crowded", () => {
+describe("charts with no data or very much data", () => {
   const waits = {
     edges_us: [0],
     counts: [0],
@@ -251,7 +251,7 @@ describe("pictures of hosts that are empty or crowded", () => {
       kind: "peer_strips",
       strips: [{ id: "s", label: "s", unit: "pct", hosts: 500, median: 12, low: 5, high: 19, dots }],
     },
-  ])("draw without falling over: %o", async (body) => {
+  ])("render without NaN, Infinity or undefined: %o", async (body) => {
     const user = userEvent.setup();
     show(body);
     const region = await picture("Only one");

@@ -1,4 +1,4 @@
-/** The renderer of each kind of chart; the types refuse a kind without one. */
+/** Renderers by kind of chart. A kind without a renderer is a type error. */
 import type { ComponentType } from "react";
 import type { BodyOf, VisualKind } from "./api";
 import { GaugesTable, GaugesView } from "./distributions/GaugesView";
@@ -17,13 +17,13 @@ import { PanelsTable } from "./series/PanelsText";
 import { PanelsView } from "./series/PanelsView";
 import { StackedTable, StackedView } from "./series/StackedView";
 
-/** `label` names the picture for those who do not see it. */
+/** Props of a chart; `label` is its accessible name. */
 export interface ChartProps<K extends VisualKind> {
   body: BodyOf<K>;
   label: string;
 }
 
-/** A picture, and the same numbers as a table; `wide` ones take the whole width. */
+/** Components of a kind of chart: the chart, and the same numbers as a table. `wide` charts use the full width. */
 export interface ChartRenderer<K extends VisualKind> {
   wide?: boolean;
   Picture: ComponentType<ChartProps<K>>;

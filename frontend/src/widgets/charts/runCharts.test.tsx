@@ -13,11 +13,11 @@ const runIn = (state: string) =>
     .flatMap((capture) => capture.runs)
     .find((run) => run.state === state)?.id ?? "";
 const RUN = runIn("done");
-/** A picture by its heading; a table within it is a region of that name as well, and comes after. */
+/** Return the chart with a heading. A table in it is a region of the same name and comes after it. */
 const picture = async (name: string | RegExp) =>
   (await screen.findAllByRole("region", { name }))[0] as HTMLElement;
 
-/** The run page with these pictures instead. */
+/** Open the run page with these charts. */
 function show(...visuals: Partial<Visual>[]) {
   const all = visuals.map((visual) => ({ ...(dropLadder[0] as unknown as Visual), ...visual }));
   answerInstead(({ path }) =>
@@ -33,8 +33,8 @@ afterEach(() => {
   answerInstead(undefined);
 });
 
-describe("the pictures of a run", () => {
-  it("show where packets are lost, each loss at the line that it was read from", async () => {
+describe("charts of a run", () => {
+  it("displays the layers that lose packets, each loss with its source line", async () => {
     openScreen(`/runs/${RUN}?tab=charts`);
     const ladder = await picture("Where packets are lost");
     const layers = within(ladder).getAllByRole("listitem");
@@ -48,7 +48,7 @@ describe("the pictures of a run", () => {
     expect(within(ladder).getByText("not collected")).toBeVisible();
   });
 
-  it("are tables as well, with the same numbers and the same lines", async () => {
+  it("switches to a table with the same numbers and source lines", async () => {
     const user = userEvent.setup();
     openScreen(`/runs/${RUN}?tab=charts`);
     for (const [name, cell] of [
@@ -70,7 +70,7 @@ describe("the pictures of a run", () => {
     }
   });
 
-  it("tell how often a SYN was sent again, and what was never answered", async () => {
+  it("displays the number of SYN retransmits and of unanswered connections", async () => {
     openScreen(`/runs/${RUN}?tab=charts`);
     const region = await picture(/^How long connecting took/);
     expect(
@@ -81,14 +81,14 @@ describe("the pictures of a run", () => {
     ).toHaveTextContent("5");
   });
 
-  it("name those that nothing was collected for, with the reason", async () => {
+  it("lists charts without data, with the reason", async () => {
     const user = userEvent.setup();
     openScreen(`/runs/${runIn("partial")}?tab=charts`);
     await user.click(await screen.findByRole("button", { name: /^Charts without data/ }));
     expect((await screen.findAllByText(/was not collected\.$/))[0]).toBeVisible();
   });
 
-  it("show what failed in their place, and the rest of the page is intact", async () => {
+  it("displays an error in the charts panel only, if the charts fail to load", async () => {
     answerInstead(({ path }) =>
       path.endsWith("/charts")
         ? { status: 503, body: { title: "Unavailable", status: 503, detail: "" } }
@@ -100,7 +100,7 @@ describe("the pictures of a run", () => {
     expect(screen.getByRole("tab", { name: /^Collectors/ })).toBeVisible();
   });
 
-  it("show a viewer the numbers without a way to the artifact", async () => {
+  it("displays numbers without artifact links to a viewer", async () => {
     state.role = "viewer";
     openScreen(`/runs/${RUN}?tab=charts`);
     const region = await picture("Queues of listening sockets");
@@ -109,7 +109,7 @@ describe("the pictures of a run", () => {
   });
 });
 
-describe("the timeline of threads", () => {
+describe("Gantt chart of threads", () => {
   const citation = {
     run: "",
     collector: "strace",
@@ -147,7 +147,7 @@ describe("the timeline of threads", () => {
   };
   const zoomable = () => screen.findByRole("group", { name: /drag or Ctrl-wheel zooms/ });
 
-  it("brackets the requests that a thread served, each at the line that it began with", async () => {
+  it("renders requests as brackets, each with the source line of its start", async () => {
     const user = userEvent.setup();
     show({ title: { en: "Threads", zh: "" }, body });
     const region = await picture("Threads");
@@ -158,11 +158,11 @@ describe("the timeline of threads", () => {
     expect(within(region).getAllByRole("cell", { name: "request" })).toHaveLength(2);
   });
 
-  it("is zoomed and moved by keys while it has the focus; the address holds what is looked at", async () => {
+  it("zooms and pans with keys while focused, and writes the range to the URL", async () => {
     const user = userEvent.setup();
     const router = show({ title: { en: "Threads", zh: "" }, body });
-    const drawing = await zoomable();
-    drawing.focus();
+    const chart = await zoomable();
+    chart.focus();
     await user.keyboard("{Shift>}W{/Shift}");
     await waitFor(() => expect(router.state.location.search).toMatchObject({ span: "379950~620050" }));
     await user.keyboard("{ArrowLeft}");
@@ -172,7 +172,7 @@ describe("the timeline of threads", () => {
   });
 });
 
-describe("pictures of next to nothing", () => {
+describe("charts with little or no data", () => {
   const citation = { run: "", collector: "c", artifact: "a", part: "p", lines: [3], profile: "", frame: "" };
   const nine = { value: 9, unit: "ms", citation };
   it.each<Visual["body"]>([
@@ -191,7 +191,7 @@ describe("pictures of next to nothing", () => {
     { kind: "gantt", start_ms: 0, span_ms: 0.001, categories: [], tracks: [] },
     { kind: "path", hops: [] },
     { kind: "stages", row_label: "stage", columns: [], rows: [] },
-  ])("draw without falling over: %o", async (body) => {
+  ])("render without NaN, Infinity or undefined: %o", async (body) => {
     const user = userEvent.setup();
     show({ title: { en: "Hardly anything", zh: "" }, body });
     const region = await picture("Hardly anything");
@@ -200,7 +200,7 @@ describe("pictures of next to nothing", () => {
     expect(region.innerHTML).not.toMatch(/NaN|Infinity|undefined/);
   });
 
-  it("draw a deadlock as an edge that leads back", async () => {
+  it("renders a deadlock with a back edge", async () => {
     const thread = (id: string) => ({ id, label: id, kind: "thread" as const, figure: null });
     const waits = (source: string, target: string) => ({
       source,

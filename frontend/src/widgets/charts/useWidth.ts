@@ -1,10 +1,10 @@
 import { useElementSize } from "@mantine/hooks";
 
-/** Before the browser has laid out anything, and where it never does. */
+/** Width before the first layout, and in environments without layout. */
 const UNKNOWN = 720;
 const LEAST = 280;
 
-/** The width in CSS pixels that a drawing has: put `ref` on the element around it. */
+/** Return the width for a chart in CSS pixels, at least LEAST, and the `ref` for the element around it. */
 export function useWidth() {
   const { ref, width } = useElementSize<HTMLDivElement>();
   return { ref, width: width > 0 ? Math.max(LEAST, Math.floor(width)) : UNKNOWN };

@@ -3,20 +3,21 @@ import { clampInto, ordered, pan, type Range, span, toTime, zoomAt } from "../..
 import { timeAction } from "../../core/time/timekeys";
 import { rangeField, useUrlState } from "../../lib/urlState";
 
-/** Where of a drawing its time is: pixels from its left edge, and how many. */
+/** Horizontal position of the time axis in a chart, in px from its left edge. */
 export interface Plot {
   readonly left: number;
   readonly width: number;
 }
 
 const FIELDS = { span: rangeField };
-/** Less is a click with a hand that shook. */
+/** A shorter drag counts as a click. */
 const LEAST_DRAG_PX = 4;
 const REST_MS = 250;
 
 /**
- * Zoom of a drawing over one time axis: drag, Ctrl-wheel, Shift-wheel, and the keys of a timeline while the drawing
- * has the focus. The address holds the range once the pointer is still; times are nanoseconds since its beginning.
+ * Zoom a chart with a time axis: drag and Ctrl-wheel zoom, Shift-wheel pans, and the keys of a timeline work while the
+ * chart has the focus. The range is written to the URL REST_MS after the last change. Times are ns since the start.
+ * Returns the visible range, the brush, and the event handlers (`hands`) for the element with the ref `box`.
  */
 export function useZoom(whole: Range, plot: Plot) {
   const [url, setUrl] = useUrlState(FIELDS);
@@ -49,7 +50,7 @@ export function useZoom(whole: Range, plot: Plot) {
       width,
     );
   };
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what the wheel turns is read when it turns
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the handler reads current values from a ref
   useEffect(() => {
     const node = box.current;
     if (!node) return;
@@ -86,7 +87,7 @@ export function useZoom(whole: Range, plot: Plot) {
     onPointerMove: (event: PointerEvent) => {
       const from = pressed.current;
       if (from === undefined || (!drag && Math.abs(event.clientX - from) < LEAST_DRAG_PX)) return;
-      // Only now: a click on a mark is to reach the mark.
+      // Capture the pointer only during a drag, so that marks receive clicks.
       if (!drag) event.currentTarget.setPointerCapture?.(event.pointerId);
       setDrag({ from: at(from), to: at(event.clientX) });
     },
@@ -102,7 +103,7 @@ export function useZoom(whole: Range, plot: Plot) {
       setDrag(undefined);
     },
     onDoubleClick: () => go(whole),
-    // A link under the hand is not to be dragged away.
+    // Disable the drag and drop of links.
     onDragStart: (event: { preventDefault: () => void }) => event.preventDefault(),
   };
   return { box, range, zoomed, all: () => go(whole), hands, brush: drag && ordered(drag.from, drag.to) };

@@ -12,7 +12,7 @@ import { CauseEffect } from "./TimeAccounts";
 
 const MAX_FIGURES = 5;
 
-/** What on the host something is about; nothing named is the whole host. */
+/** Render the parts of a subject as tags. An empty subject is the whole host. */
 export function Subjects({ of, called = "" }: { of: Subject; called?: string }) {
   const { t } = useTranslation();
   const parts = useNames().subject(of, called);
@@ -24,7 +24,7 @@ export function Subjects({ of, called = "" }: { of: Subject; called?: string }) 
   ));
 }
 
-/** A named cause: what it is, the numbers that prove it, what it explains, what to do about it. */
+/** Render a named cause: description, evidence, explained time and consequences, and the fix. */
 export function CauseCard({ cause, accounts }: { cause: NamedCause; accounts: readonly TimeAccount[] }) {
   const { t } = useTranslation();
   const pick = useLocalized();

@@ -8,15 +8,15 @@ import { useNames } from "../../lib/text/useNames";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Findings.module.css";
 
-/** No address holds more lines than this; the first are where the reader begins. */
+/** Maximum number of lines in a link; further lines are omitted. */
 const MAX_LINES = 40;
 const VISIBLE_LINES = 3;
 
-/** The frames of a citation are a pattern; a plain name is searched literally and is readable. */
+/** Return whether the frame of a citation is a plain name, searched literally, and not a regular expression. */
 const isPlain = (frame: string): boolean => /^[\w:.~ -]+$/.test(frame);
 const searchFor = (frame: string): string => (isPlain(frame) ? frame : `/${frame}/`);
 
-/** The source of a number, in a few words: the collector and its lines, or the frame of a profile. */
+/** Return a function that describes a source: `what` (collector or frame) and `where` (line numbers, or ""). */
 function useCitationText() {
   const { t } = useTranslation();
   const names = useNames();
@@ -33,14 +33,14 @@ interface Props {
   className?: string | undefined;
   /** Meaning of the content, if the content does not state it. Screen readers read it after the content. */
   label?: string | undefined;
-  /** Whether the content is part of an SVG drawing, which holds no hidden text. */
+  /** Whether the content is part of an SVG, which cannot contain visually hidden text. */
   isSvg?: boolean;
-  /** The process that the number is about: its share of a profile is seen among its own samples. */
+  /** Process id of the number; the linked profile is filtered to its samples. */
   pid?: string | undefined;
   children: ReactNode;
 }
 
-/** One click from a number to where it was read: the lines of the artifact, marked, or the frame in its flame graph. */
+/** Link a number to its source: the cited lines of an artifact, or a frame in a flame graph. */
 export function CitedSource({ place, className, label, isSvg = false, pid, children }: Props) {
   const { t } = useTranslation();
   const may = usePermission();
@@ -49,7 +49,7 @@ export function CitedSource({ place, className, label, isSvg = false, pid, child
   const nameLink = (action: string) => {
     const name = [label, action].filter(Boolean).join(": ");
     if (isSvg) return { "aria-label": name, children: <g aria-hidden>{children}</g> };
-    // The name of a link begins with what is visible in it.
+    // The accessible name of a link begins with its visible text.
     return {
       children: (
         <>
@@ -96,7 +96,7 @@ export function CitedSource({ place, className, label, isSvg = false, pid, child
   );
 }
 
-/** The place itself as a link: the collector and its lines, or the frame. */
+/** Render a source as a link: the collector and its lines, or the frame. */
 export function CitationLink({ place, label, pid }: Omit<Props, "className" | "children">) {
   const describePlace = useCitationText();
   if (!place) return null;

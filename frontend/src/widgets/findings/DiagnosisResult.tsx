@@ -22,24 +22,24 @@ import { TimeAccounts, UnexplainedTime } from "./TimeAccounts";
 
 interface Props {
   ranking: Ranking;
-  /** All matches, where they are known in addition to the causes. */
+  /** All matched findings, if known. */
   findings?: readonly Finding[];
   not_matched?: readonly Finding[];
   /** Collectors that were run. */
   tried: readonly string[];
   hostId: string | undefined;
-  /** Replaces the causes when there is none. */
+  /** Content in place of the causes if there are none. */
   none: ReactNode;
-  /** Where a cause is named, what it is made of stays folded. */
+  /** If a cause is named, collapse the sections below it. */
   compact?: boolean;
-  /** What a diagnosis adds: the largest consumers, and collectors that were not run. */
+  /** Only of a diagnosis: the largest consumers, and collectors that were not run. */
   consumers?: readonly Consumer[];
   deeper?: readonly DeeperLook[];
   /** The scope of the diagnosis, as `kind=value`. */
   scope?: string;
 }
 
-/** What evidence adds up to: causes, findings, and as plainly what was ruled out, not seen, and not to be relied on. */
+/** Render the result of a diagnosis: causes and findings, and what was ruled out, not collected or inconclusive. */
 export function DiagnosisResult({
   ranking,
   findings = [],
@@ -58,13 +58,13 @@ export function DiagnosisResult({
   const matched = sortBySeverity(findings.filter((finding) => finding.strength !== "context"));
   const isNamed = ranking.causes.length > 0;
   const wide = !compact || !isNamed;
-  // An answer that was stored earlier has no accounts.
+  // Results that an earlier version stored have no time accounts.
   const accounts = ranking.time_accounts ?? [];
   const harm = ranking.harm ?? [];
   const harmKeys = new Set(harm.map(keyOf));
   const context = ranking.context.filter((finding) => !harmKeys.has(keyOf(finding)));
-  const spoken = new Set(ranking.causes.map((namedCause) => namedCause.id));
-  const open = ranking.open.filter((id) => !spoken.has(id));
+  const namedIds = new Set(ranking.causes.map((namedCause) => namedCause.id));
+  const open = ranking.open.filter((id) => !namedIds.has(id));
   if (!names.ready) return <BlockSkeleton height={320} />;
   return (
     <div className={classes.answer}>
@@ -215,7 +215,7 @@ function Section({
 
 const keyOf = ({ rule, subject }: Finding): string => JSON.stringify([rule, subject]);
 
-/** Matched findings that support no named cause: the first thing to read where none is named. */
+/** Render matched findings that support no named cause. */
 function ContextFindings({ items, open = false }: { items: readonly Finding[]; open?: boolean }) {
   const { t } = useTranslation();
   return (
@@ -251,7 +251,7 @@ function OtherFindings({ id, look, title, note, items, open = false }: OtherFind
   );
 }
 
-/** A hypothesis that something made likely and nothing has settled, and what would settle it. */
+/** Render a suspected cause that is neither confirmed nor ruled out, and the collectors that can decide it. */
 function SuspectedCauses({
   id,
   tried,

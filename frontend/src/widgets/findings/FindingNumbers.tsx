@@ -10,7 +10,7 @@ import { Gauge } from "./Gauge";
 
 const SIGNS: Record<string, string> = { ">=": "≥", "<=": "≤", "!=": "≠", "==": "=" };
 
-/** The interval as text; an open side is a threshold that is not known. */
+/** Return the text of an interval, such as `12 – 15 ms`. A null bound is unknown. */
 function bounds({ low, high }: { low: number | null; high: number | null }, unit: string): string {
   if (low === null) return `≤ ${quantity(high, unit)}`;
   if (high === null) return `≥ ${quantity(low, unit)}`;
@@ -22,11 +22,11 @@ interface Props {
   look: VerdictState;
   /** Accessible name of the list. */
   label: string;
-  /** Subject of all numbers, which is not repeated. */
+  /** Common subject of all numbers; rows omit it. */
   within?: SubjectMap;
 }
 
-/** Numbers, one per row: measure, value, threshold and source. */
+/** Render one row per number: measure, value, threshold and source. */
 export function FindingNumbers({ figures, look, label, within = {} }: Props) {
   return (
     <ul className={classes.figures} aria-label={label}>

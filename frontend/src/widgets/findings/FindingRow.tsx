@@ -19,7 +19,7 @@ interface Props {
   look: VerdictState;
 }
 
-/** The finding of one rule about one subject: its sentence, its numbers, and its caveats. */
+/** Render a finding: message, numbers and caveats. */
 export function FindingRow({ finding, look }: Props) {
   const { t } = useTranslation();
   const pick = useLocalized();

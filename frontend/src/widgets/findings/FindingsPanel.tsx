@@ -13,7 +13,7 @@ interface Props {
   compact?: boolean;
 }
 
-/** How much was looked at, in one line. */
+/** Render how many rules were evaluated, and in which time. */
 export function CheckedSummary({ runFindings }: { runFindings: RunFindings }) {
   const { t } = useTranslation();
   const { findings, not_matched, not_evaluated, ranking } = runFindings;
@@ -29,7 +29,7 @@ export function CheckedSummary({ runFindings }: { runFindings: RunFindings }) {
   );
 }
 
-/** A result without causes: lists what was ruled out and what was not captured. */
+/** Render the note of a diagnosis without causes. */
 export function NoCauseNote({ children }: { children?: React.ReactNode }) {
   const { t } = useTranslation();
   return (
@@ -41,7 +41,7 @@ export function NoCauseNote({ children }: { children?: React.ReactNode }) {
   );
 }
 
-/** All findings of one run. */
+/** Render all findings of a run. */
 export function FindingsBody({ runFindings, hostId, tried = [], compact = false }: Props) {
   return (
     <DiagnosisResult

@@ -5,15 +5,15 @@ import classes from "./Findings.module.css";
 const SHARES = new Set(["pct", "percent", "%", "ratio"]);
 
 /**
- * A number on a line with its threshold (a full tick) and its earlier value (a hollow one), and its interval. The text next to it holds
- * the figures. Logarithmic, and marked so, where they are far apart.
+ * Render a number as a bar, with its threshold (solid tick), baseline (hollow tick) and interval. The scale is
+ * logarithmic, and labeled so, if the values are far apart. The text next to the gauge has the same numbers.
  */
 export function Gauge({ figure, not_matched = false }: { figure: Compared; not_matched?: boolean }) {
   const { value, threshold, baseline, unit, op } = figure;
   const interval = intervalOf(figure);
   const [low, high] = [interval?.low ?? value, interval?.high ?? value];
-  const seen = [value, threshold, low, high, ...(baseline === null ? [] : [baseline])];
-  const scale = scaleOf(seen, SHARES.has(unit) && unit !== "ratio");
+  const values = [value, threshold, low, high, ...(baseline === null ? [] : [baseline])];
+  const scale = scaleOf(values, SHARES.has(unit) && unit !== "ratio");
   const left = (x: number) => `${scale.at(x) * 100}%`;
   const between = (x: number, y: number) => `${(scale.at(y) - scale.at(x)) * 100}%`;
   const below = op.startsWith("<");

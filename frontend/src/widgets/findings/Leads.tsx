@@ -12,7 +12,7 @@ import type { Consumer, DeeperLook } from "./api";
 import classes from "./Findings.module.css";
 import leads from "./Leads.module.css";
 
-/** The processes that use most of each resource: no evidence, but where to look. */
+/** Render the processes that use most of each resource. They are leads, not evidence. */
 export function Consumers({ items }: { items: readonly Consumer[] }) {
   const { t } = useTranslation();
   return (
@@ -34,11 +34,11 @@ export function Consumers({ items }: { items: readonly Consumer[] }) {
 interface Props {
   items: readonly DeeperLook[];
   hostId: string | undefined;
-  /** The scope of the diagnosis (`kind=value`), with which the collectors are started. */
+  /** Scope of the diagnosis (`kind=value`), applied to the collectors. */
   scope: string;
 }
 
-/** Collectors that were not run, their tier, length and cost, and the causes that they decide. */
+/** Render collectors that were not run: tier, duration, cost, and the causes that they can confirm or rule out. */
 export function DeeperCollectors({ items, hostId, scope }: Props) {
   const { t } = useTranslation();
   const names = useNames();

@@ -20,12 +20,12 @@ interface MissingItem {
 
 interface Props {
   items: readonly MissingItem[];
-  /** What was collected already: of several collectors that would do, one that was not tried is offered. */
+  /** Collectors that ran already. Only other collectors are offered. */
   tried: readonly string[];
   hostId: string | undefined;
 }
 
-/** One collector of each kind that these rules need, the cheapest first. */
+/** Return the collectors that `rules` need: of each set of alternatives, the cheapest that was not tried. */
 function collectorsFor(
   rules: readonly Rule[],
   tried: readonly string[],
@@ -41,7 +41,7 @@ function collectorsFor(
   return [...out];
 }
 
-/** What cannot be judged, grouped by reason, with one button that captures the missing data. */
+/** Render rules that were not evaluated, grouped by reason, each group with a button that captures the missing data. */
 export function MissingData({ items, tried, hostId }: Props) {
   const { t } = useTranslation();
   const sentence = useMessage();

@@ -9,7 +9,7 @@ interface Props {
   named: readonly { cause: string; confidence: "likely" | "possible" }[];
 }
 
-/** The first causes that the stages up to one of them name, each with its confidence. */
+/** Render the first causes of `named`, each with its confidence. */
 export function NamedCauses({ named }: Props) {
   const { t } = useTranslation();
   const names = useNames();

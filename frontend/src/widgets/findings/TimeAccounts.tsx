@@ -11,17 +11,17 @@ import { activityGroup, type ChainLink, findHarmedService, listChain } from "./t
 const THIN = "\u2009";
 const percent = (value: number): string => `${value > 0 && value < 0.5 ? "< 1" : value.toFixed(0)}${THIN}%`;
 
-/** The bounds of a share, or "" if it is exact. */
+/** Return the bounds of a share as text, or "" if it is exact. */
 export function boundsOf({ low_pct, high_pct }: BoundedShare): string {
   const [low, high] = [low_pct.toFixed(0), high_pct.toFixed(0)];
   return low === high ? "" : `${low}–${high}${THIN}%`;
 }
 
-/** A share with its bounds: 62 % (55–70 %). */
+/** Return a share with its bounds, such as `62 % (55–70 %)`. */
 export const shareText = (share: BoundedShare): string =>
   [percent(share.pct), boundsOf(share) && `(${boundsOf(share)})`].filter(Boolean).join(" ");
 
-/** Where the time of harmed services goes, along the services on this host that they wait for. */
+/** Render the time accounts of harmed services, followed by the services on this host that they wait for. */
 export function TimeAccounts({ accounts }: { accounts: readonly TimeAccount[] }) {
   return (
     <div className={classes.chain}>
@@ -32,7 +32,7 @@ export function TimeAccounts({ accounts }: { accounts: readonly TimeAccount[] })
   );
 }
 
-/** How much of the time of the most harmed service no likely cause explains. */
+/** Render the share of the time of the most harmed service that no likely cause explains. */
 export function UnexplainedTime({ ranking }: { ranking: Ranking }) {
   const { t } = useTranslation();
   const { unexplained_pct, time_accounts } = ranking;
@@ -125,7 +125,7 @@ function IdleTime({ items }: { items: readonly TimeShare[] }) {
   return <p className={classes.idle}>{t("findings.time.idle", { share: percent(wall), activities })}</p>;
 }
 
-/** One line of 100 %. The list below it has the same parts as text, so a screen reader skips the drawing. */
+/** Render shares as a bar of 100 %. It is hidden from screen readers: the list below it has the same shares as text. */
 function Bar({ shares }: { shares: readonly TimeShare[] }) {
   const nameActivity = useActivityName();
   return (
@@ -174,7 +174,7 @@ function ShareRow({ item, pid }: { item: TimeShare; pid: string | undefined }) {
   );
 }
 
-/** How much of the time of a harmed service a cause explains, and the causes that follow from it. */
+/** Render the share of the time of a harmed service that a cause explains, and the causes that follow from it. */
 export function CauseEffect({
   cause,
   accounts,

@@ -15,8 +15,8 @@ afterEach(() => {
   state.role = "admin";
 });
 
-describe("the chain of time accounts", () => {
-  it("puts a service below the one that waits for it, in any order", () => {
+describe("time accounts", () => {
+  it("lists a service below its caller, for any input order", () => {
     const chain = listChain([...CPU_ACCOUNTS].reverse());
     expect(chain.map(({ account, depth, caller }) => [account.service, depth, caller])).toEqual([
       ["feed", 0, undefined],
@@ -24,7 +24,7 @@ describe("the chain of time accounts", () => {
     ]);
   });
 
-  it("ends where services wait for each other, and keeps services without a caller", () => {
+  it("breaks cycles of services, and keeps services without a caller", () => {
     const [feed, database] = CPU_ACCOUNTS as [(typeof CPU_ACCOUNTS)[number], (typeof CPU_ACCOUNTS)[number]];
     const back = { ...feed.shares[2]!, callee: { service: feed.service, subject: feed.subject } };
     const other = { ...database, service: "redis", subject: {} };
@@ -32,21 +32,21 @@ describe("the chain of time accounts", () => {
     expect(chain.map(({ account }) => account.service)).toEqual(["feed", "mariadbd", "redis"]);
   });
 
-  it("names the harmed service only if it is the only one", () => {
+  it("returns the harmed service only if exactly one is harmed", () => {
     expect(findHarmedService(CPU_ACCOUNTS)).toBe("feed");
     expect(
       findHarmedService(CPU_ACCOUNTS.map((account) => ({ ...account, is_harmed: true }))),
     ).toBeUndefined();
   });
 
-  it("writes the bounds of a share, and none for an exact one", () => {
+  it("formats a share with its bounds, and an exact share without", () => {
     expect(shareText({ pct: 62, low_pct: 55, high_pct: 70 })).toBe("62\u2009% (55–70\u2009%)");
     expect(boundsOf({ pct: 17, low_pct: 17, high_pct: 17 })).toBe("");
   });
 });
 
-describe("an answer with a cause", () => {
-  it("shows who is harmed, how much the cause explains, and what is not explained", async () => {
+describe("a diagnosis with a cause", () => {
+  it("displays the harmed service, the explained share and the unexplained share", async () => {
     openScreen(`/diagnoses/${NAMED?.id}`);
     expect(await screen.findByText(/^Explains 62.% \(55–70.%\) of the time of feed$/)).toBeVisible();
     expect(screen.getByText(/^38.% of the time of feed is not explained$/)).toBeVisible();
@@ -55,7 +55,7 @@ describe("an answer with a cause", () => {
     expect(screen.getByText(/feed waits for mariadbd/)).toBeVisible();
   });
 
-  it("divides the time of each service, each share with its bounds and at its line", async () => {
+  it("splits the time of each service into shares with bounds and sources", async () => {
     openScreen(`/diagnoses/${NAMED?.id}`);
     const shares = await screen.findByRole("list", { name: "Time of feed" });
     const peer = within(shares).getByText("127.0.0.1:3306").closest("li") as HTMLElement;
@@ -68,8 +68,8 @@ describe("an answer with a cause", () => {
   });
 });
 
-describe("an answer without a cause", () => {
-  it("shows context, consumers and the interval of what is inconclusive", async () => {
+describe("a diagnosis without a cause", () => {
+  it("displays context, consumers and the intervals of inconclusive findings", async () => {
     openScreen(`/diagnoses/${UNNAMED?.id}`);
     expect(await screen.findByText("No cause found")).toBeVisible();
     expect(screen.getByText("The load is 287.")).toBeVisible();
@@ -97,7 +97,7 @@ describe("an answer without a cause", () => {
     );
   });
 
-  it("offers no collector to those who may not start it", async () => {
+  it("offers no collector to users without permission", async () => {
     state.role = "viewer";
     openScreen(`/diagnoses/${UNNAMED?.id}`);
     await screen.findByText("No cause found");

@@ -15,8 +15,8 @@ afterEach(() => {
   state.thresholds = [...THRESHOLDS];
 });
 
-describe("the findings of a host", () => {
-  it("begin with the causes, then the matches by severity, each number at its line", async () => {
+describe("findings of a host", () => {
+  it("lists causes, then matches by severity, each number with its source", async () => {
     openScreen(`/hosts/${UNHEALTHY?.id}?fold=matched`);
     expect(await screen.findByRole("heading", { name: "A listen queue overflows" })).toBeVisible();
     expect(screen.getByText("Possible")).toBeVisible();
@@ -30,7 +30,7 @@ describe("the findings of a host", () => {
     ).toHaveAttribute("href", expect.stringContaining("line=10"));
   });
 
-  it("list related numbers with them, without a threshold and at their line as well", async () => {
+  it("lists related numbers with their source and without a threshold", async () => {
     openScreen(`/hosts/${UNHEALTHY?.id}?fold=matched`);
     const named = await screen.findAllByText("Places in the fullest queue");
     const row = named[0]?.closest("li") as HTMLElement;
@@ -41,7 +41,7 @@ describe("the findings of a host", () => {
     ).toHaveAttribute("href", expect.stringContaining("line=76"));
   });
 
-  it("show what is inconclusive with its reason, and context only as context", async () => {
+  it("lists inconclusive findings with a reason, and context in its own section", async () => {
     const user = userEvent.setup();
     openScreen(`/hosts/${UNHEALTHY?.id}?fold=inconclusive`);
     expect(
@@ -52,7 +52,7 @@ describe("the findings of a host", () => {
     expect(await screen.findByText("The load is 287.")).toBeVisible();
   });
 
-  it("offer to collect what is missing", async () => {
+  it("opens a capture of the missing data", async () => {
     const user = userEvent.setup();
     const router = openScreen(`/hosts/${WELL?.id}?fold=missing`);
     expect(await screen.findByText("No cause found")).toBeVisible();
@@ -67,27 +67,27 @@ describe("the findings of a host", () => {
     expect(await screen.findByRole("checkbox", { name: "NUMA allocation" })).toBeChecked();
   });
 
-  it("invite to a diagnosis where nothing was looked at", async () => {
+  it("offers a diagnosis for a host without evaluated runs", async () => {
     openScreen(`/hosts/${UNASKED?.id}`);
     expect(await screen.findByText(/No run of this host has been evaluated/)).toBeVisible();
     expect(screen.getAllByRole("button", { name: "Diagnose" }).length).toBe(2);
   });
 
-  it("are no links for those who may not read raw artifacts", async () => {
+  it("renders numbers without links for users who cannot read artifacts", async () => {
     state.role = "viewer";
     openScreen(`/hosts/${UNHEALTHY?.id}`);
     expect((await screen.findAllByText("1,586/s"))[0]?.closest("a")).toBeNull();
   });
 });
 
-describe("the findings of a run", () => {
-  it("stand above its parts", async () => {
+describe("findings of a run", () => {
+  it("displays causes and the number of evaluated rules on the run page", async () => {
     openScreen(`/runs/${RUN}`);
     expect(await screen.findByRole("heading", { name: "More runnable threads than CPUs" })).toBeVisible();
     expect(screen.getByText("8 rules evaluated")).toBeVisible();
   });
 
-  it("show when no rule has been evaluated", async () => {
+  it("displays that a run is not evaluated", async () => {
     answerInstead(({ path }) =>
       path === `/runs/${RUN}/findings`
         ? {
@@ -118,8 +118,8 @@ describe("the findings of a run", () => {
   });
 });
 
-describe("a cited line", () => {
-  it("is marked in its artifact, with the others that belong to it", async () => {
+describe("cited lines", () => {
+  it("marks the cited line in its artifact and links the other lines of the citation", async () => {
     openScreen("/artifacts/0193?line=59&lines=10,59");
     await waitFor(() => expect(document.querySelectorAll("[data-cited]").length).toBe(1));
     expect(document.getElementById("L59")).toHaveAttribute("data-cited");
@@ -128,8 +128,8 @@ describe("a cited line", () => {
   });
 });
 
-describe("the rules", () => {
-  it("show their thresholds with where those are from, and what was changed", async () => {
+describe("rules page", () => {
+  it("displays thresholds with their origin and overrides", async () => {
     openScreen("/rules?rule=F-CPU-RUNQ-DELAY");
     const table = await screen.findByRole("region", { name: "Thresholds" });
     expect(within(table).getByText("what a person notices in one request")).toBeVisible();
@@ -138,7 +138,7 @@ describe("the rules", () => {
     expect(screen.getByText(/A cpuset that is too small looks the same/)).toBeVisible();
   });
 
-  it("let an admin change a threshold for hosts with a label, and never without a reason", async () => {
+  it("lets an admin override a threshold for a label, with a required reason", async () => {
     const user = userEvent.setup();
     openScreen("/rules?rule=F-MEM-RECLAIM");
     await user.click(await screen.findByRole("button", { name: "Change the threshold warn" }));
@@ -162,7 +162,7 @@ describe("the rules", () => {
     );
   });
 
-  it("list what was changed, and take it back at the second press", async () => {
+  it("lists overrides, and resets an override after confirmation", async () => {
     const user = userEvent.setup();
     openScreen("/rules?view=changed");
     expect(await screen.findByText(/Archive disks of the databases/)).toBeVisible();
@@ -177,14 +177,14 @@ describe("the rules", () => {
     await waitFor(() => expect(screen.queryByText("role=db")).toBeNull());
   });
 
-  it("are changed by admins only", async () => {
+  it("lets only admins change thresholds", async () => {
     state.role = "oncall";
     openScreen("/rules?rule=F-MEM-RECLAIM");
     await screen.findByRole("region", { name: "Thresholds" });
     expect(screen.queryByRole("button", { name: /^Change/ })).toBeNull();
   });
 
-  it("tell of a cause how far its name may be trusted", async () => {
+  it("displays the maximum confidence of a cause", async () => {
     openScreen("/rules?view=causes&cause=listen-queue-overflow");
     expect(await screen.findByText(/at most possible/)).toBeVisible();
     expect(screen.getByRole("link", { name: "A listen queue overflows" })).toHaveAttribute(

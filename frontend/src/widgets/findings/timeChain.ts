@@ -20,7 +20,7 @@ const keyOf = ({ service, subject }: ServiceRef): string =>
       .sort(),
   ].join(" ");
 
-/** Put each account below the service that waits for it: harmed services first, each account once. */
+/** Return each account once, depth first: harmed services, each followed by the services that it waits for. */
 export function listChain(accounts: readonly TimeAccount[]): ChainLink[] {
   const byKey = new Map(accounts.map((account) => [keyOf(account), account]));
   const seen = new Set<TimeAccount>();
@@ -39,7 +39,7 @@ export function listChain(accounts: readonly TimeAccount[]): ChainLink[] {
   return chain;
 }
 
-/** The name of the only harmed service; undefined if several are harmed or none is. */
+/** Return the name of the only harmed service, or undefined if none or several are harmed. */
 export function findHarmedService(accounts: readonly TimeAccount[]): string | undefined {
   const harmed = accounts.filter((account) => account.is_harmed);
   return harmed.length === 1 ? harmed[0]?.service : undefined;
@@ -51,6 +51,6 @@ const GROUPS: Record<string, string> = {
   held: "peer", pipe: "peer",
 }; // biome-ignore format: a short list
 
-/** The kind of an activity, which has its own look in a bar. */
+/** Return the group of an activity, which determines its fill in a bar. */
 export const activityGroup = (activity: string): string =>
   activity === "unknown" ? "unknown" : (GROUPS[activity] ?? "other");

@@ -2,7 +2,7 @@ import { cx } from "../../core/cx";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Difference.module.css";
 
-/** What the colors of a differential flame graph mean, with signs as a second cue. */
+/** Render the legend of a differential flame graph: colors, with signs as a second cue. */
 export function ComparisonLegend() {
   const { t } = useTranslation();
   return (

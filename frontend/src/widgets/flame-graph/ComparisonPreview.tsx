@@ -20,7 +20,7 @@ import { useChangeText } from "./useChangeText";
 
 const POLL_MS = 1000;
 
-/** A differential flame graph at a glance, as soon as it is built; a click opens it whole at that frame. */
+/** Render a small differential flame graph once it is built. A click on a frame opens the comparison at that frame. */
 export function ComparisonPreview({ id }: { id: string }) {
   const { t } = useTranslation();
   const sentence = useMessage();

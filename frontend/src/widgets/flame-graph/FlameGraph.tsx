@@ -27,27 +27,27 @@ interface Props {
   inverted: boolean;
   /** Ids of frames that a search matches. */
   matches?: ReadonlySet<FlameNode["id"]> | undefined;
-  /** Colors by change instead of by kind. */
+  /** Color frames by change instead of by kind. */
   differential?: boolean;
   colorBy?: ColorBy;
   label: string;
   onZoom(id: FlameNode["id"]): void;
   onFocus(node: FlameNode | null): void;
   title(node: FlameNode): string;
-  /** Opens the menu of a frame at a point of the window. */
+  /** Open the context menu of a frame at window coordinates. */
   onMenu?: ((node: FlameNode, at: Point) => void) | undefined;
-  /** Ends where the first view of the page ends, so that the root is in sight without scrolling. */
+  /** Limit the height to the window, so that the root is visible without scrolling the page. */
   fitsView?: boolean;
-  /** A key that was pressed on a frame; true where it was used. */
+  /** Handle a key on the outlined frame. Returns whether the key was handled. */
   onFrameKey?: ((node: FlameNode, key: string) => boolean) | undefined;
 }
 
-/** Up to this many frames, d3-flame-graph redraws within 30 ms; a canvas also does with 5,000 (docs/decisions/0043). */
+/** Above this, use a canvas: d3-flame-graph redraws 300 frames in 30 ms, a canvas 5,000 (docs/decisions/0043). */
 export const MAX_D3_FRAMES = 300;
 
 const ARROWS = { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "previous", ArrowRight: "next" } as const;
 
-/** A flame graph or icicle that is driven by mouse and keyboard alike. */
+/** Render a flame graph or icicle graph with mouse and keyboard control. */
 export function FlameGraph(props: Props) {
   const { tree, path, inverted, matches, differential = false, colorBy = "kind", fitsView = false } = props;
   const { onZoom, onFocus, title, onMenu } = props;
@@ -55,7 +55,7 @@ export function FlameGraph(props: Props) {
   const { ref, width: observed } = useElementSize<HTMLDivElement>();
   const canvas = useRef<HTMLDivElement>(null);
   const outer = useRef<HTMLDivElement>(null);
-  // Observers report after the first paint, which would be without the drawing.
+  // Measured before the first paint, because observers report after it.
   const [first, setFirst] = useState(0);
   useLayoutEffect(() => setFirst(outer.current?.clientWidth ?? 0), []);
   const width = Math.floor(observed) || first;
@@ -73,7 +73,7 @@ export function FlameGraph(props: Props) {
     const extent = differential ? deltaExtent(visibleTree) : 0;
     const draw = frames > MAX_D3_FRAMES ? drawFlameCanvas : drawFlame;
     const flame = draw(element, visibleTree, {
-      // The gutter of the scrollbar belongs to the frame, not to what is drawn in it.
+      // clientWidth excludes the gutter of the scrollbar.
       width: Math.floor(element.clientWidth || width),
       inverted,
       fill: (node) => {
@@ -101,7 +101,7 @@ export function FlameGraph(props: Props) {
     });
     drawing.current = flame;
     const frame = outer.current;
-    // The root is where reading begins: at the bottom of a flame graph, at the top of an icicle.
+    // Scroll to the root: at the bottom of a flame graph, at the top of an icicle graph.
     if (frame) frame.scrollTop = inverted ? 0 : frame.scrollHeight;
     return () => {
       drawing.current = null;
@@ -109,18 +109,18 @@ export function FlameGraph(props: Props) {
     };
   }, [visibleTree, inverted, width, matches, differential, colorBy, scheme, frames]);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another height moves the root out of sight
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new height scrolls the root out of view
   useEffect(() => {
     if (outer.current && !inverted) outer.current.scrollTop = outer.current.scrollHeight;
     drawing.current?.repaint?.();
   }, [maxHeight, inverted]);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new drawing has no outline yet
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new rendering has no outline yet
   useEffect(() => {
     drawing.current?.mark(cursor);
   }, [cursor, visibleTree, width, matches, colorBy]);
 
-  /** Keeps the outlined frame in sight while it is moved by keys. */
+  /** Outline a frame and scroll it into view. */
   const follow = (id: FlameNode["id"]) => {
     const at = drawing.current?.mark(id);
     const frame = outer.current;
@@ -174,11 +174,11 @@ export function FlameGraph(props: Props) {
       className={classes.frame}
       style={maxHeight === undefined ? undefined : { maxHeight }}
     >
-      {/* biome-ignore lint/a11y/useSemanticElements: a drawing with its own keys has no element of its own */}
+      {/* biome-ignore lint/a11y/useSemanticElements: no HTML element fits a chart with keyboard control */}
       <div
         ref={canvas}
         className={classes.canvas}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: the drawing is driven by arrow keys and Enter
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the chart handles arrow keys and Enter
         tabIndex={0}
         role="group"
         aria-label={props.label}

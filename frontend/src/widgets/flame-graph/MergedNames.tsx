@@ -3,7 +3,7 @@ import { DataTable } from "../../components/tables/DataTable";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Difference.module.css";
 
-/** Which names of functions are drawn under which: marks of a build are taken off, so that builds can be compared. */
+/** Render which function names were merged: build-specific suffixes are removed so that builds are comparable. */
 export function MergedNames({
   id,
   merged,

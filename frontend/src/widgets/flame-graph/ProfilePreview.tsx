@@ -14,20 +14,23 @@ import classes from "./FlameGraph.module.css";
 
 interface Props {
   profile: string;
-  /** A plain name or a pattern; matching frames are marked. */
+  /** Plain name or regular expression; matching frames are highlighted. */
   frame: string;
 }
 
-/** Frames that fit: by pattern where it is one that this browser reads, else by its text. */
+/**
+ * Return the ids of matching frames. A plain name matches as text, everything else as a regular expression; an
+ * expression that JavaScript cannot parse matches nothing.
+ */
 function matching(tree: FlameNode, frame: string): Set<FlameNode["id"]> {
   if (/^[\w:.~ -]+$/.test(frame)) return namesWith(tree, frame);
   try {
     const pattern = new RegExp(frame);
     const matches = new Set<FlameNode["id"]>();
-    const left = [tree];
-    for (let node = left.pop(); node; node = left.pop()) {
+    const stack = [tree];
+    for (let node = stack.pop(); node; node = stack.pop()) {
       if (pattern.test(node.name)) matches.add(node.id);
-      left.push(...(node.children ?? []));
+      stack.push(...(node.children ?? []));
     }
     return matches;
   } catch {
@@ -35,7 +38,7 @@ function matching(tree: FlameNode, frame: string): Set<FlameNode["id"]> {
   }
 }
 
-/** A small flame graph with the frames of a finding marked; a click opens it in full. */
+/** Render a small flame graph with highlighted frames. A click on a frame opens the profile at that frame. */
 export function ProfilePreview({ profile, frame }: Props) {
   const { t } = useTranslation();
   const navigate = useNavigate();

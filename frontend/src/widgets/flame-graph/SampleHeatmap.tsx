@@ -10,15 +10,15 @@ interface Props {
   brush: Range | undefined;
   baseline: Range | undefined;
   label: string;
-  /** How high a row is. */
+  /** Height of a row. */
   rowPx?: number;
-  /** `baseline` is true where Shift was held. */
+  /** `baseline` is true if Shift was pressed. */
   onBrush(range: Range | undefined, baseline: boolean): void;
 }
 
 const ROW_PX = 4;
 
-/** Samples over time as a heat map; drag to brush, Shift-drag for the baseline, Esc to give the range back. */
+/** Render samples over time as a heat map. Drag selects the brush, Shift-drag the baseline, Esc clears the brush. */
 export function SampleHeatmap({ heat, brush, baseline, label, rowPx = ROW_PX, onBrush }: Props) {
   const { ref, width } = useElementSize<HTMLDivElement>();
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -80,10 +80,10 @@ export function SampleHeatmap({ heat, brush, baseline, label, rowPx = ROW_PX, on
         <Brush range={visibleBaseline} whole={whole} width={width} name="baseline" />
       )}
       {visibleBrush && width > 0 && <Brush range={visibleBrush} whole={whole} width={width} name="brush" />}
-      {/* biome-ignore lint/a11y/useSemanticElements: a range over a drawing has no element of its own */}
+      {/* biome-ignore lint/a11y/useSemanticElements: no HTML element fits a brush over a chart */}
       <div
         className={classes.surface}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: the brush is moved by arrow keys
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys move the brush
         tabIndex={0}
         role="group"
         aria-label={label}
@@ -115,7 +115,7 @@ interface Surface {
   dark: boolean;
 }
 
-/** Counts by strength; what is no number was not measured and is striped. */
+/** Paint the counts of a heat map. NaN is no data and is striped. */
 function paint(context: CanvasRenderingContext2D, heat: Heat, { width, rowPx, dark }: Surface): void {
   const n = columns(heat);
   const max = peak(heat);

@@ -35,7 +35,7 @@ const fire = (type: string, clientX: number, clientY: number) => {
   return event;
 };
 
-it("finds the frame under the pointer, with the root at the bottom or on top", () => {
+it("detects the frame under the pointer, with the root at the bottom or at the top", () => {
   for (const inverted of [false, true]) {
     const options = settings(inverted);
     const drawing = drawFlameCanvas(element, tree, options);

@@ -8,8 +8,8 @@ const MIN_TEXT_PX = 22;
 const INK = "#14181d";
 
 /**
- * Draws a tree on a canvas that is as high as what is visible of `element`, which scrolls in its parent: a frame
- * costs a rectangle and some text, not five elements. Only visible levels are painted.
+ * Render a tree on a canvas as high as the visible part of `element`, which scrolls in its parent. A frame costs a
+ * rectangle and a text instead of five DOM elements. Only visible levels are painted.
  */
 export function drawFlameCanvas(element: HTMLElement, tree: FlameNode, options: FlameOptions): Drawing {
   const levels = layOutFrames(tree, options.width, MIN_FRAME_PX);
@@ -119,7 +119,7 @@ interface View {
   panel: string;
 }
 
-/** The levels between `top` and `bottom`. A gap of a pixel separates frames; narrow ones have none. */
+/** Paint the levels between `top` and `bottom`. A gap separates frames wider than 2 px. */
 function paintLevels(context: CanvasRenderingContext2D, levels: Levels, view: View): void {
   context.font = FONT;
   context.textBaseline = "middle";

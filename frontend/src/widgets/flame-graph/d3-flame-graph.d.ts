@@ -1,4 +1,4 @@
-/** The part of d3-flame-graph 5 that is used here; the package ships no types. */
+/** Types of the parts of d3-flame-graph 5 that are in use. The package has no types. */
 declare module "d3-flame-graph" {
   export interface Frame<D> {
     data: D;
@@ -27,7 +27,7 @@ declare module "d3-flame-graph" {
   export default function flamegraph<D>(): Chart<D>;
 }
 
-/** The one function of d3-selection: it wraps the container for d3-flame-graph, and returns the datum of an element. */
+/** The only function of d3-selection in use: wraps the container for d3-flame-graph and returns an element's datum. */
 declare module "d3-selection" {
   export function select<D>(element: Element): {
     datum(): D;

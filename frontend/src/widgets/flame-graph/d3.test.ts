@@ -39,7 +39,7 @@ afterEach(() => element.replaceChildren());
 const fillOf = (id: number) =>
   (frameElement(element, id)?.querySelector("rect")?.getAttribute("fill")?.match(/\d+/g) ?? []).map(Number);
 
-it("renders red for what grew, blue for what shrank and grey for what stayed", () => {
+it("renders grown frames red, shrunk frames blue and unchanged frames gray", () => {
   const flame = drawFlame(element, tree, options());
   const [r1 = 0, , b1 = 0] = fillOf(1);
   const [r2 = 0, , b2 = 0] = fillOf(2);
@@ -51,7 +51,7 @@ it("renders red for what grew, blue for what shrank and grey for what stayed", (
   expect(element.childElementCount).toBe(0);
 });
 
-it("names the picked frame and leaves zooming to its caller", () => {
+it("passes the clicked frame to onPick", () => {
   const chartOptions = options();
   const flame = drawFlame(element, tree, chartOptions);
   frameElement(element, 2)?.dispatchEvent(new MouseEvent("click", { bubbles: true }));
@@ -59,7 +59,7 @@ it("names the picked frame and leaves zooming to its caller", () => {
   flame.destroy();
 });
 
-it("shows hostile names as text", () => {
+it("renders markup in frame names as text", () => {
   const hostile = '<img src=x onerror="globalThis.owned=1">';
   const flame = drawFlame(element, node(0, hostile, 1, 0), options());
   expect(element.querySelector("img")).toBeNull();

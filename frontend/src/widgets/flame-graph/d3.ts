@@ -4,8 +4,8 @@ import type { FlameNode } from "../../core/profiles/flame";
 import { CELL_PX, type Drawing, type FlameOptions, MIN_FRAME_PX } from "./drawing";
 
 /**
- * Draws a tree into `element` with d3-flame-graph. Zooming is the caller's:
- * a click only names the frame, because the detail below it comes from the server.
+ * Render a tree into `element` with d3-flame-graph. A click only calls `onPick`: the caller zooms, because the server
+ * provides the detail below a frame.
  */
 export function drawFlame(element: HTMLElement, tree: FlameNode, options: FlameOptions): Drawing {
   const chart: Chart<FlameNode> = flamegraph<FlameNode>()
@@ -22,7 +22,7 @@ export function drawFlame(element: HTMLElement, tree: FlameNode, options: FlameO
     .onHover((frame) => options.onHover(frame.data));
   select(element).datum(tree).call(chart);
   const leave = () => options.onHover(null);
-  // Taken before the library sees it: its own zoom would draw a second time, with less detail.
+  // Handles clicks in the capture phase, before d3-flame-graph: its zoom would render again, with less detail.
   const pick = (event: MouseEvent) => {
     const group = (event.target as Element | null)?.closest("g.frame");
     if (!group) return;
@@ -56,7 +56,7 @@ export function drawFlame(element: HTMLElement, tree: FlameNode, options: FlameO
   };
 }
 
-/** The drawn group of a frame, for the keyboard's outline and for tests. */
+/** Return the SVG group of a frame, or undefined if it is not rendered. */
 export function frameElement(element: HTMLElement, id: FlameNode["id"]): SVGGElement | undefined {
   for (const group of element.querySelectorAll<SVGGElement>("g.frame")) {
     if (nodeOf(group).id === id) return group;
@@ -64,7 +64,7 @@ export function frameElement(element: HTMLElement, id: FlameNode["id"]): SVGGEle
   return undefined;
 }
 
-/** The node that a frame displays. */
+/** Return the node of an SVG group. */
 const nodeOf = (group: Element): FlameNode => select<Frame<FlameNode>>(group).datum().data;
 
 function byName(a: Frame<FlameNode>, b: Frame<FlameNode>): number {

@@ -1,6 +1,6 @@
 import type { FlameNode } from "../../core/profiles/flame";
 
-/** Frames narrower than this are not drawn; the server has pruned below half of it. */
+/** Narrower frames are not rendered. The server prunes frames narrower than half of it. */
 export const MIN_FRAME_PX = 1;
 export const CELL_PX = 18;
 
@@ -9,25 +9,25 @@ export interface Point {
   y: number;
 }
 
-/** How a tree is drawn, and who learns of the pointer; the same for both renderers. */
+/** Options and pointer callbacks of a flame graph, common to both renderers. */
 export interface FlameOptions {
   width: number;
-  /** Root on top, as an icicle. */
+  /** Whether the root is at the top (icicle graph). */
   inverted: boolean;
   fill(node: FlameNode): string;
   label(node: FlameNode): string;
   title(node: FlameNode): string;
   onPick(node: FlameNode): void;
   onHover(node: FlameNode | null): void;
-  /** A request for the menu of a frame, at a point of the window; true where there is one. */
+  /** Open the context menu of a frame at window coordinates. Returns false if the frame has no menu. */
   onMenu?(node: FlameNode, at: Point): boolean;
 }
 
-/** A tree that is drawn. */
+/** Handle of a rendered flame graph. */
 export interface Drawing {
-  /** Outlines a frame and returns where it begins, in px of the drawing. */
+  /** Outline a frame and return its top left corner in px, or undefined if it is not rendered. null clears. */
   mark(id: FlameNode["id"] | null): Point | undefined;
-  /** Draws again with other colors; undefined where the whole tree must be drawn again. */
+  /** Repaint the visible frames. undefined if the renderer does not need it. */
   repaint?(): void;
   destroy(): void;
 }

@@ -2,7 +2,7 @@ import { type DiffHead, rate, sidesOf } from "../../core/profiles/difference";
 import type { FlameNode } from "../../core/profiles/flame";
 import { useTranslation } from "../../lib/text/useTranslation";
 
-/** What is stated of a frame of a comparison: its sides, and why it has its color. */
+/** Return functions for texts of a frame in a comparison: its values on both sides, and the reason for its color. */
 export function useChangeText() {
   const { t } = useTranslation();
   const reason = ({ verdict, noise }: Pick<FlameNode, "verdict" | "noise">, head: DiffHead): string => {

@@ -1,11 +1,14 @@
 import { type RefObject, useLayoutEffect, useState } from "react";
 
-/** The line of details that stays below a drawing. */
+/** Height of the line of details below a flame graph. */
 const DETAILS_PX = 36;
-/** An element that begins lower than this above the end of the first view is scrolled to, and keeps its own height. */
+/** Minimum height. With less room the element keeps its own height, and the user scrolls to it. */
 const LEAST_PX = 260;
 
-/** The height in px from the top of an element to the end of the first view; undefined where too little is left. */
+/**
+ * Return the height in px from the top of an element to the bottom of the window at scroll position 0, without the line
+ * of details. Returns undefined if it is below LEAST_PX.
+ */
 export function useRoomBelow(ref: RefObject<HTMLElement | null>, enabled: boolean): number | undefined {
   const [room, setRoom] = useState<number>();
   useLayoutEffect(() => {
@@ -16,7 +19,7 @@ export function useRoomBelow(ref: RefObject<HTMLElement | null>, enabled: boolea
       setRoom(left >= LEAST_PX ? left : undefined);
     };
     measure();
-    // What is above the element may grow when it has loaded.
+    // Content above the element can grow after it has loaded.
     const observer = new ResizeObserver(measure);
     observer.observe(ref.current?.closest("main") ?? document.body);
     window.addEventListener("resize", measure);

@@ -14,7 +14,7 @@ import classes from "./GetStarted.module.css";
 
 const SECONDS = 20;
 
-/** Three entry points: this machine, another host, a recording. */
+/** Render three entry points: capture this host, add another host, or open an example or import. */
 export function GetStarted({ first }: { first: boolean }) {
   const { t } = useTranslation();
   const may = usePermission();
@@ -64,26 +64,26 @@ function Choice({ title, text, children }: ChoiceProps) {
   );
 }
 
-/** Starts demo load if wanted, then a capture with the plan `cpu`; the text next to it lists what it runs and costs. */
+/** Render the capture of this host: optional demo load, then the plan `cpu`, with a summary of its cost. */
 function CaptureThisHost({ primary }: { primary: boolean }) {
   const { t } = useTranslation();
   const me = useMe();
   const may = usePermission();
   const navigate = useNavigate();
-  const here = me.data?.this_host ?? undefined;
+  const hostId = me.data?.this_host ?? undefined;
   const [busy, setBusy] = useState(true);
-  const body = { host_ids: here ? [here] : [], plan: "cpu", seconds: SECONDS };
+  const body = { host_ids: hostId ? [hostId] : [], plan: "cpu", seconds: SECONDS };
   const allowed = may("capture.standard");
-  const preview = usePreview(body, here !== undefined && allowed);
-  const go = useAction(
+  const preview = usePreview(body, hostId !== undefined && allowed);
+  const capture = useAction(
     async () => {
       if (busy && may("demo.load")) await post("/demo/load", { seconds: SECONDS }).catch(() => undefined);
       return post("/captures", { ...body, reason: t("start.reason") }, crypto.randomUUID());
     },
     [keys.captures, keys.hosts],
-    (capture) => void navigate({ to: "/captures/$captureId", params: { captureId: capture.id } }),
+    ({ id }) => void navigate({ to: "/captures/$captureId", params: { captureId: id } }),
   );
-  if (!here)
+  if (!hostId)
     return (
       <Choice title={t("start.here")} text={t("start.notEnrolled")}>
         <code className="mono">./culprit up</code>
@@ -111,13 +111,13 @@ function CaptureThisHost({ primary }: { primary: boolean }) {
         variant={primary ? "filled" : "default"}
         leftSection={<Camera size={14} />}
         disabled={!allowed || preview.data?.allowed === false}
-        loading={go.isPending}
-        onClick={() => go.mutate(undefined)}
+        loading={capture.isPending}
+        onClick={() => capture.mutate(undefined)}
       >
         {t("start.captureHere")}
       </Button>
       {!allowed && <span className="dim">{t("error.forbidden")}</span>}
-      <ErrorLine error={go.error ?? preview.error} />
+      <ErrorLine error={capture.error ?? preview.error} />
     </Choice>
   );
 }

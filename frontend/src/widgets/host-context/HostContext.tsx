@@ -12,17 +12,17 @@ import type { ContextItem, ContextSection } from "./api";
 import classes from "./HostContext.module.css";
 import { PeerComparison } from "./PeerComparison";
 
-/** Long lists of mostly typical values: only atypical values are text until the list is expanded. */
+/** Long lists of mostly typical values: only atypical values are visible until the list is expanded. */
 const LONG = new Set(["setting", "mitigation", "limit"]);
 const MAX_ITEMS = 12;
 
 interface Props {
   context: HostContext;
-  /** Hides a peer comparison without differences. */
+  /** Hide a peer comparison without differences. */
   compact?: boolean;
 }
 
-/** Host context: machine, kernel, limits, neighbors, changes, and the comparison with peers. */
+/** Render the host context: machine, kernel, limits, neighbors, changes, and the comparison with peers. */
 export function HostContextView({ context, compact = false }: Props) {
   return (
     <div className={classes.context}>
@@ -109,7 +109,7 @@ function Item({ item }: { item: ContextItem }) {
   );
 }
 
-/** The value at the last reading before a change. */
+/** Render the value at the last reading before a change. */
 function PreviousValue({ item, label }: { item: ContextItem; label: string }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
@@ -133,7 +133,7 @@ function formatValue({ value, unit }: ContextItem): string {
   return quantity(value, unit);
 }
 
-/** Missing values with the collectors that provide them. */
+/** Render the collectors that provide the missing values. */
 function MissingSources({ section }: { section: ContextSection }) {
   const { t } = useTranslation();
   const sentence = useMessage();

@@ -11,7 +11,7 @@ import classes from "./HostContext.module.css";
 
 const MAX_PEERS = 12;
 
-/** Peers of the host with their health, and the differences from them. */
+/** Render the peers of the host with their health, and the differences from healthy peers. */
 export function PeerComparison({ comparison }: { comparison: HostContext["peer_comparison"] }) {
   const { t } = useTranslation();
   const sentence = useMessage();

@@ -14,16 +14,16 @@ import classes from "./Pin.module.css";
 
 interface Props {
   target: PinTarget;
-  /** The view that shows it again, where that is not the current address. */
+  /** Path and query of the pinned view; default: the current URL. */
   view?: string;
-  /** What is pinned, for those who do not see it. */
+  /** Accessible name: the pinned object. */
   label: string;
-  /** A sign only, for rows. */
+  /** Render only an icon, for rows. */
   small?: boolean;
   disabled?: boolean;
 }
 
-/** Makes what is shown here evidence of an incident: the one that was looked at last, or another that is open. */
+/** Render a button that pins `target` to an open incident; default: the last viewed incident. */
 export function PinButton({ label, small = false, disabled = false, ...draft }: Props) {
   const { t } = useTranslation();
   const may = usePermission();

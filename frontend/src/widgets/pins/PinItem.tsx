@@ -21,7 +21,7 @@ const ICONS: Record<PinKind, LucideIcon> = {
 };
 
 const TONES: Record<"intact" | "altered" | "gone", Tone> = { intact: "ok", altered: "bad", gone: "bad" };
-/** The address of a pin. Only paths of this site are links. */
+/** Link to the view of a pin. Only paths of this site are links; other views are text. */
 export function ViewLink({ view, children }: { view: string; children: ReactNode }) {
   if (!/^\/(?!\/)/.test(view)) return <span>{children}</span>;
   const [path = "/", query = ""] = view.split("?");
@@ -35,13 +35,13 @@ export function ViewLink({ view, children }: { view: string; children: ReactNode
 interface Props {
   incident: Pick<Incident, "id" | "hosts" | "origin">;
   pin: Pin;
-  /** The actions for the pin, at the right end. */
+  /** Actions for the pin, at the right. */
   action?: ReactNode;
-  /** Holds the bytes behind it against their digest. */
+  /** Verify the artifact of the pin against its digest. */
   check?: boolean;
 }
 
-/** One piece of evidence: what it is, what it showed, who pinned it, and whether it still is what it was. */
+/** Render a pin: kind, content when pinned, author, and integrity. */
 export function PinItem({ incident, pin, action, check = true }: Props) {
   const { t } = useTranslation();
   const Icon = ICONS[pin.kind] ?? FileText;
@@ -68,7 +68,7 @@ export function PinItem({ incident, pin, action, check = true }: Props) {
   );
 }
 
-/** The time of a range: `02:14:03.2 – 02:14:05.0 · 1.8 s`. */
+/** Return the text of a time range, such as `02:14:03.2 – 02:14:05.0 · 1.8 s`. */
 function rangeText(ref: Pin["ref"], time: ReturnType<typeof useTimeFormat>): string {
   const [from, to] = [Number(ref.from_ns), Number(ref.to_ns)];
   if (!(to > from)) return "";

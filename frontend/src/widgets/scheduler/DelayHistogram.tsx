@@ -8,7 +8,7 @@ interface Props {
   label: string;
 }
 
-/** How long tasks waited for a CPU, in buckets that double; counts are drawn on a logarithmic scale. */
+/** Render a histogram of waits for a CPU. Bucket widths double; the scale of counts is logarithmic. */
 export function DelayHistogram({ edgesUs, counts, label }: Props) {
   const most = Math.max(1, ...counts);
   const scale = (value: number) => (value > 0 ? 6 + 94 * (Math.log1p(value) / Math.log1p(most)) : 0);

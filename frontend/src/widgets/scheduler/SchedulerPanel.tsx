@@ -17,7 +17,7 @@ import { TasksTable } from "./TasksTable";
 
 const MUCH_LOST = 0.01;
 
-/** The names of the drawings are to the left of their axis, which they share. */
+/** Width of the row names to the left of the shared time axis. */
 const GUTTER_PX = 156;
 
 const FIELDS = { b: rangeField, wake: intField };
@@ -25,18 +25,18 @@ const FIELDS = { b: rangeField, wake: intField };
 interface Props {
   runId: string;
   hostId: string | undefined;
-  /** Whether the keys of time work anywhere on the page, not only in the tracks. */
+  /** Whether keys of the time selection work on the whole page, not only in the tracks. */
   hasKeys?: boolean;
 }
 
-/** Who ran, who waited for a CPU, how long, and who woke whom: all for the selected time. */
+/** Render scheduling in the selected time: tracks, metrics, run and wait times of threads, and wake-ups. */
 export function SchedulerPanel({ runId, hostId, hasKeys = false }: Props) {
   const { t } = useTranslation();
   const [state, set] = useUrlState(FIELDS);
   const query = useScheduler(runId, undefined);
   const sched = query.data;
   const whole = sched && { from: sched.t0_ns, to: sched.t1_ns + 1 };
-  // A selection of another drawing on the page may be of another time.
+  // The brush of another chart on the page can be outside of the recording.
   const range = state.b && whole && overlaps(state.b, whole) ? state.b : undefined;
   const selected = useScheduler(runId, range);
   useSelectionKeys({

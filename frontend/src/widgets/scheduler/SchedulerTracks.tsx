@@ -23,11 +23,11 @@ interface Props {
   range: Range;
   whole: Range;
   label: string;
-  /** How wide the names are, in px: the same for all drawings of that time. */
+  /** Width of the row names in px, the same for all charts on this time axis. */
   gutter: number;
-  /** Those that are drawn as arrows. */
+  /** Wake-ups that are rendered as arrows. */
   wakeups: readonly Wakeup[];
-  /** The thread whose wake-ups are drawn. */
+  /** Id of the thread whose wake-ups are visible. */
   chosen: number | undefined;
   onRange(range: Range): void;
   onChoose(tid: number | undefined): void;
@@ -36,7 +36,7 @@ interface Props {
 const MAX_PX = 400;
 const CLICK_PX = 3;
 
-/** One track per CPU or thread. Drag zooms, W/S and A/D zoom and pan; a click chooses a thread. */
+/** Render one track per CPU or thread. Drag and W/S zoom, A/D pan, a click selects a thread. */
 export function SchedulerTracks(props: Props) {
   const { data, range, whole, label, gutter, wakeups, chosen, onRange, onChoose } = props;
   const { t } = useTranslation();
@@ -119,13 +119,13 @@ export function SchedulerTracks(props: Props) {
             <RowName key={row.key} row={row} height={rowPx} data={data} chosen={chosen} onChoose={onChoose} />
           ))}
         </div>
-        {/* biome-ignore lint/a11y/useSemanticElements: a drawing with its own keys has no element of its own */}
+        {/* biome-ignore lint/a11y/useSemanticElements: no HTML element fits a chart with keyboard control */}
         <div
           className={classes.surface}
           style={{ width: inner, height }}
           role="group"
           aria-label={label}
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: zoomed and panned by keys
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: keys zoom and pan the chart
           tabIndex={0}
           onPointerDown={(event) => {
             if (event.button !== 0) return;
@@ -203,7 +203,7 @@ interface Hit {
 
 const PREEMPTED = 2;
 
-/** What is under the pointer in one line: who, where, when, how long, and who woke it. */
+/** Return a one-line text of the segment under the pointer: thread, time, CPU, duration and waker. */
 function describe(t: Translate, data: SchedulerTracksData, hit: Hit, when: string): string {
   const { row, segment, wait, task } = hit;
   if (!row) return "";

@@ -15,10 +15,10 @@ import classes from "./Scheduler.module.css";
 import { SchedulerTracks } from "./SchedulerTracks";
 
 const BY = ["cpu", "thread"] as const;
-/** More arrows would hide what is below them; the line under the pointer knows further wake-ups. */
+/** More arrows would cover the tracks. The details of the hovered segment include further wake-ups. */
 const MAX_ARROWS = 100;
 
-/** The selected time, how its tracks are grouped, and the thread whose wake-ups count. All in the address. */
+/** Query parameters: selected time, grouping of tracks, thread of the visible wake-ups, whether arrows are hidden. */
 const FIELDS = {
   b: rangeField,
   by: choiceField<(typeof BY)[number]>(BY, "cpu"),
@@ -28,14 +28,14 @@ const FIELDS = {
 
 interface Props {
   runId: string;
-  /** The time of the recording. */
+  /** Time range of the recording. */
   whole: Range;
-  /** The selected part of it. */
+  /** Selected part of it; undefined selects all of it. */
   range: Range | undefined;
   gutter: number;
 }
 
-/** Who ran where and who woke whom, in the selected time; fetched at the width of the screen. */
+/** Fetch and render the tracks of CPUs or threads in the selected time, at the width of the panel in pixels. */
 export function SchedulerTracksPanel({ runId, whole, range: selected, gutter }: Props) {
   const { t } = useTranslation();
   const { ref, width } = useElementSize<HTMLDivElement>();

@@ -11,20 +11,20 @@ const MAX_ROWS = 100;
 type Sort = "delay_max_ms" | "delay_p99_ms" | "delay_avg_ms" | "runtime_ms" | "switches";
 const COLUMNS: readonly Sort[] = ["runtime_ms", "switches", "delay_avg_ms", "delay_p99_ms", "delay_max_ms"];
 
-/** As perf writes it: the thread, and its process where that is another. */
+/** Return `tid`, or `tid/pid` if they differ, as perf sched prints it. */
 function threadOf({ pid, tid }: SchedTask): string {
   return tid === pid || pid < 0 ? `${tid}` : `${tid}/${pid}`;
 }
 
 interface Props {
   data: Sched;
-  /** Whether the numbers are of a selected time alone. */
+  /** Whether the numbers cover only the selected time. */
   isSelection: boolean;
   chosen: number | undefined;
   onChoose(tid: number | undefined): void;
 }
 
-/** Each thread: how long it ran and waited. A click on a name chooses the thread whose wake-ups are drawn. */
+/** Render run and wait times of each thread. A click on a name selects the thread whose wake-ups are visible. */
 export function TasksTable({ data, isSelection, chosen, onChoose }: Props) {
   const { t } = useTranslation();
   const time = useTimeFormat();

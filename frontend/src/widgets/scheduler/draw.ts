@@ -1,14 +1,14 @@
-/** Painting of the scheduler's tracks: slices, waits for a CPU, arrows of wake-ups. */
+/** Canvas rendering of scheduler tracks: time slices, waits for a CPU, and arrows of wake-ups. */
 import type { SchedulerRow, SchedulerTracksData, WakeupArrow } from "../../core/charts/schedulerTracks";
 import { hash01 } from "../../core/profiles/flame";
 import { type Range, toX } from "../../core/time/range";
 
 const FEW_ROWS = 8;
-/** Arrows between few rows need more room than many rows leave. */
+/** Return the height of a row in px. Few rows are higher, so that arrows between them are readable. */
 export const rowHeight = (rows: number): number => (rows <= FEW_ROWS ? 28 : 16);
 const WAIT_PX = 5;
 const HEAD_PX = 4;
-/** Above so many arrows each is drawn faintly. */
+/** Above this number, arrows are translucent. */
 const CLEAR_ARROWS = 40;
 const GOLDEN_ANGLE = 137.5;
 
@@ -45,7 +45,7 @@ function boxOf({ range, width }: Surface, from: number, length: number) {
   return right < 0 || left > width ? undefined : { left, width: Math.max(0.5, right - left) };
 }
 
-/** Solid for threads, dashed where an interrupt woke the thread; without a row above it, an arrow is a short one. */
+/** Paint wake-ups as arrows: dashed if an interrupt woke the thread, short if the waker has no row. */
 export function paintArrows(surface: Surface, t0_ns: number, arrows: readonly WakeupArrow[]): void {
   const { context, range, width, rowPx, dark } = surface;
   const ink = dark ? "#e8eef5" : "#10161c";

@@ -8,8 +8,8 @@ import { SchedulerPanel } from "./SchedulerPanel";
 
 afterEach(() => answerInstead(undefined));
 
-describe("the scheduler of a run", () => {
-  it("chooses the thread whose wake-ups are drawn, and gives it back with Escape", async () => {
+describe("scheduler panel of a run", () => {
+  it("selects a thread for wake-ups, and clears the selection with Escape", async () => {
     const user = userEvent.setup();
     openPart(<SchedulerPanel runId="run" hostId={undefined} hasKeys />);
     const table = await screen.findByRole("region", { name: "Scheduling" });
@@ -23,7 +23,7 @@ describe("the scheduler of a run", () => {
     await waitFor(() => expect(task).toHaveAttribute("aria-pressed", "false"));
   });
 
-  it("asks for the tasks of the selected time alone", async () => {
+  it("requests only the tasks of the selected time", async () => {
     const user = userEvent.setup();
     openPart(<SchedulerPanel runId="run" hostId={undefined} hasKeys />);
     await screen.findByRole("columnheader", { name: "Task" });

@@ -14,7 +14,7 @@ interface AxisProps {
   onZoom: (factor: number, at: number) => void;
 }
 
-/** The time axis: drag it to move, turn the wheel over it to zoom. */
+/** Render the time axis. Drag pans, the wheel zooms. */
 export function Axis({ range, width, ticks, onPan, onZoom }: AxisProps) {
   const { t } = useTranslation();
   const time = useTimeFormat();
@@ -68,7 +68,7 @@ interface OverviewProps {
   onGo: (range: Range) => void;
 }
 
-/** All of the host's past in one strip; the window shows what is looked at. */
+/** Render the full time range of the host with its captures; a rectangle marks the visible range. */
 export function OverviewStrip({ limit, range, width, runs, onGo }: OverviewProps) {
   const { t } = useTranslation();
   const start = useRef<{ x: number; moved: boolean } | undefined>(undefined);

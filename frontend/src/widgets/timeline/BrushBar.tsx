@@ -15,7 +15,7 @@ import { PinButton } from "../pins/PinButton";
 import type { CaptureBlock } from "./api";
 import classes from "./Timeline.module.css";
 
-/** The capture that saw most of a range. */
+/** Return the run with the largest overlap with a range, or undefined if none overlaps. */
 export function runOf(runs: readonly CaptureBlock[], range: Range): CaptureBlock | undefined {
   const shared = (block: CaptureBlock) =>
     Math.min(block.to_ns, range.to) - Math.max(block.from_ns, range.from);
@@ -24,7 +24,7 @@ export function runOf(runs: readonly CaptureBlock[], range: Range): CaptureBlock
     .reduce<CaptureBlock | undefined>((a, b) => (a && shared(a) >= shared(b) ? a : b), undefined);
 }
 
-/** The profile that shares most time with a range. */
+/** Return the on-CPU profile with the largest overlap with a range, or undefined if none overlaps. */
 export function bestProfile(profiles: readonly Profile[], range: Range): Profile | undefined {
   let best: Profile | undefined;
   let most = 0;
@@ -45,15 +45,15 @@ interface Props {
   hostId: string;
   brush: Range | undefined;
   baseline: Range | undefined;
-  /** The visible range of the tracks: a pin opens the same range, even after later captures. */
+  /** Visible range of the tracks. A pin stores it, so that it opens the same range after later captures. */
   visibleRange: Range;
-  /** Captures of the host: a range that is pinned belongs to the one that saw most of it. */
+  /** Runs of the host. A pinned range refers to the run with the largest overlap. */
   runs: readonly CaptureBlock[];
   onClear: (which: "brush" | "baseline") => void;
   onZoomTo: (range: Range) => void;
 }
 
-/** What can be done with the brushed ranges. */
+/** Render the actions for the brush and the baseline. */
 export function BrushBar({ hostId, brush, baseline, visibleRange, runs, onClear, onZoomTo }: Props) {
   const { t } = useTranslation();
   const time = useTimeFormat();

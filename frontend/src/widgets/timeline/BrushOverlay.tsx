@@ -21,7 +21,7 @@ interface Props {
   baseline: Range | undefined;
   onBrush: (range: Range) => void;
   onBaseline: (range: Range) => void;
-  /** Without zoom and pan, the axis stays as it is. */
+  /** Without onZoom and onPan, the time axis is fixed. */
   onZoom?: (factor: number, at: number) => void;
   onPan?: (share: number) => void;
   onPick: (picked: TimeSelection) => void;
@@ -34,7 +34,7 @@ interface Drag {
   last: number;
 }
 
-/** Covers all tracks: shared cursor, the two brushes, wheel and pointer. */
+/** Cover all tracks with an overlay that renders cursor, brush and baseline, and handles wheel and pointer. */
 export function BrushOverlay(props: Props) {
   const { range, width, cursor, brush, baseline } = props;
   const layer = useRef<HTMLDivElement>(null);
@@ -75,7 +75,7 @@ export function BrushOverlay(props: Props) {
   };
 
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the keyboard's way is useTimeKeys
+    // biome-ignore lint/a11y/noStaticElementInteractions: useTimeKeys provides keyboard control
     <div
       ref={layer}
       className={classes.overlay}

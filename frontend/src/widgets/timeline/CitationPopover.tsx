@@ -23,7 +23,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Where a drawn value comes from: the line of the artifact. */
+/** Render the source of a value in a track: time, value, typical range, and the line of the artifact. */
 export function CitationPopover({ hostId, picked, row, title, tracks, onClose }: Props) {
   const { t } = useTranslation();
   const time = useTimeFormat();

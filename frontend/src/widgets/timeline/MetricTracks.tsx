@@ -14,25 +14,25 @@ import classes from "./Timeline.module.css";
 import { TrackView } from "./tracks/TrackView";
 import { useOverview, useTimelineData } from "./useTimelineData";
 
-/** One metric of each resource: the CPUs, the queue for them, disks, networks, and what waits cost. */
+/** One metric of each resource: CPU, run queue, disk, network, and pressure stall information. */
 const METRICS = ["cpu.total_busy_pct", "sched.runq", "disk.util_pct", "net.rx_mb_s", "psi.some_pct"];
-/** Titles of these groups do not name what they measure. */
+/** Groups whose metric titles need the group title, because they do not name the resource. */
 const GROUPED = new Set(["disk", "network"]);
 
 interface Props {
   hostId: string;
-  /** The time axis of the drawings above. */
+  /** Time axis of the charts above. */
   range: Range;
-  /** How wide the names are, in px, as in the drawings above. */
+  /** Width of the row names in px, as in the charts above. */
   gutter: number;
-  /** The selected time and the time that it is compared with, where they are parts of the axis. */
+  /** Selected time and its baseline, if they overlap `range`. */
   brush?: Range | undefined;
   baseline?: Range | undefined;
   onBrush(range: Range | undefined): void;
   onBaseline(range: Range | undefined): void;
 }
 
-/** What the host measured at the time of a profile, on the axis of its drawings. */
+/** Render metrics of the host at the time of a profile or scheduler recording, on the same time axis. */
 export function MetricTracks({ hostId, range, gutter, brush, baseline, onBrush, onBaseline }: Props) {
   const { t } = useTranslation();
   const pick = useLocalized();

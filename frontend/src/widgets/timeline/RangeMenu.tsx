@@ -9,7 +9,7 @@ import { useTimeFormat } from "../../lib/text/useFormat";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Timeline.module.css";
 
-/** Lengths up to the end of what is known, in seconds. */
+/** Lengths in seconds of ranges that end with the newest data. */
 const PRESETS = [
   ["5m", 300],
   ["15m", 900],
@@ -22,12 +22,12 @@ const PRESETS = [
 
 interface Props {
   range: Range;
-  /** The known past of the host. */
+  /** Range of all data of the host. */
   limit: Range;
   onGo(range: Range): void;
 }
 
-/** The visible range as text; it opens the fields to type another one, and lengths up to the end of the past. */
+/** Render the visible range as a button, which opens fields for another range, and presets. */
 export function RangeMenu({ range, limit, onGo }: Props) {
   const { t } = useTranslation();
   const time = useTimeFormat();

@@ -23,6 +23,7 @@ import type { CaptureBlock, TimelineOverview } from "./api";
 import { BrushBar } from "./BrushBar";
 import { BrushOverlay, type TimeSelection } from "./BrushOverlay";
 import { CitationPopover } from "./CitationPopover";
+import { useChangeOrder } from "./changes/useChangeOrder";
 import { useCursorStore } from "./cursor";
 import { MarkStrip, type TimeMark } from "./marks/MarkStrip";
 import { CaptureStrip, EventStrip } from "./marks/Strips";
@@ -30,7 +31,6 @@ import { RangeMenu } from "./RangeMenu";
 import classes from "./Timeline.module.css";
 import { TrackPicker } from "./tracks/TrackPicker";
 import { TrackView } from "./tracks/TrackView";
-import { useChangeOrder } from "./useChangeOrder";
 import { useLiveRuns } from "./useLiveRuns";
 import { useTimeKeys } from "./useTimeKeys";
 import { useOverview, useTimelineData } from "./useTimelineData";
@@ -39,28 +39,28 @@ import { useTimeView } from "./useTimeView";
 /** `changed` sorts the tracks by how much they differ between the baseline and the selection. */
 const FIELDS = { tracks: listField, fold: listField, changed: flagField };
 const GUTTER = 232;
-/** The group of tracks that are sorted by change, and how many of them are drawn. */
+/** Id of the group of tracks that are sorted by change, and its maximum number of tracks. */
 const CHANGED = "changed";
 const MAX_CHANGED = 40;
 
 interface Props {
   hostId: string;
-  /** The range to begin with where the address names none. */
+  /** Initial range if the URL has none. */
   initial?: Range;
-  /** What to offer where the host has no past yet. */
+  /** Content for a host without data. */
   empty?: ReactNode;
-  /** Actions of people at that time, under the name of their row. */
+  /** User actions, and the name of their row. */
   marks?: { name: string; items: readonly TimeMark[] };
 }
 
-/** All that is known of one host, on one clock: tracks, captures, events; one cursor, two brushes. */
+/** Render the timeline of a host: tracks, captures and events on a common clock, with a cursor and two brushes. */
 export function Timeline({ hostId, initial, empty, marks }: Props) {
   const { t } = useTranslation();
   const overview = useOverview(hostId);
   const metrics = useMetrics();
   const live = useLiveRuns(hostId);
-  const known = overview.data;
-  const withLive = useMemo(() => known && addRuns(known, live), [known, live]);
+  const { data } = overview;
+  const withLive = useMemo(() => data && addRuns(data, live), [data, live]);
   if (overview.error && !overview.data)
     return <ErrorState error={overview.error} retry={() => void overview.refetch()} />;
   if (metrics.error && !metrics.data)
@@ -79,7 +79,7 @@ export function Timeline({ hostId, initial, empty, marks }: Props) {
   );
 }
 
-/** An overview with the runs in progress, which it does not know until they are parsed. */
+/** Return the overview with the active runs added, which it does not contain until they are parsed. */
 function addRuns(overview: TimelineOverview, live: readonly CaptureBlock[]): TimelineOverview {
   const known = new Set(overview.runs.map((run) => run.run_id));
   const added = live.filter((run) => !known.has(run.run_id));
@@ -329,7 +329,7 @@ function LoadedTimeline({ hostId, overview, metrics, initial, marks }: LoadedTim
   );
 }
 
-/** What the order of the tracks compares, or why there is none. */
+/** Render which ranges the order of the tracks compares, or why there is no order. */
 function ChangeNote({ query, rows, before, after }: ReturnType<typeof useChangeOrder>) {
   const { t } = useTranslation();
   const time = useTimeFormat();

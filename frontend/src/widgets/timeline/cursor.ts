@@ -1,9 +1,9 @@
 import { useEffect, useState } from "react";
 
-/** The position of the pointer on the time axis, shared by all tracks without a new render. */
+/** Position of the pointer on the time axis. Tracks subscribe to it, so that moves do not render the timeline again. */
 export interface Cursor {
   readonly t: number;
-  /** Key of the row under the pointer, and the share of its height from the top. */
+  /** Key of the row under the pointer; `share` is the position in its height, 0 at the top. */
   readonly row: string | undefined;
   readonly share: number;
 }
@@ -27,7 +27,7 @@ export class CursorStore {
 
 export const useCursorStore = (): CursorStore => useState(() => new CursorStore())[0];
 
-/** The cursor as state, at most once per frame. */
+/** Return the cursor as React state, updated at most once per animation frame. */
 export function useCursor(store: CursorStore): Cursor | undefined {
   const [cursor, setCursor] = useState(store.value);
   useEffect(() => {

@@ -13,8 +13,8 @@ const LAST = TAKEN[TAKEN.length - 1] as (typeof TAKEN)[number];
 
 const tracks = () => screen.findByRole("region", { name: "Tracks of measurements over time" });
 
-describe("the timeline of a host", () => {
-  it("begins at the last capture, with the tracks one looks at first", async () => {
+describe("timeline of a host", () => {
+  it("starts at the last capture with the default tracks", async () => {
     openScreen(AT);
     const region = await tracks();
     expect(within(region).getByText("CPU busy")).toBeVisible();
@@ -26,7 +26,7 @@ describe("the timeline of a host", () => {
     expect(Number(query?.get("width"))).toBeLessThanOrEqual(4000);
   });
 
-  it("writes where it is looked at into the address, by keyboard", async () => {
+  it("writes the visible range to the URL on keyboard navigation", async () => {
     const router = openScreen(AT);
     await tracks();
     fireEvent.keyDown(window, { key: "0" });
@@ -41,7 +41,7 @@ describe("the timeline of a host", () => {
     });
   });
 
-  it("takes range, brush, baseline and tracks from the address, and offers the comparison", async () => {
+  it("reads brush, baseline and tracks from the URL, and links the profile comparison", async () => {
     const from = LAST.from * 1e6;
     openScreen(
       `${AT}?b=${from + 60e6}~${from + 80e6}&c=${from}~${from + 20e6}&fold=tasks&tracks=-cpu.total_busy_pct`,
@@ -61,7 +61,7 @@ describe("the timeline of a host", () => {
     });
   });
 
-  it("gives the baseline back with Esc, then the selection", async () => {
+  it("clears the baseline with Esc, then the brush", async () => {
     const from = LAST.from * 1e6;
     const router = openScreen(`${AT}?b=${from + 60e6}~${from + 80e6}&c=${from}~${from + 20e6}`);
     await tracks();
@@ -72,7 +72,7 @@ describe("the timeline of a host", () => {
     await waitFor(() => expect(router.state.location.search).not.toHaveProperty("b"));
   });
 
-  it("leaves keys to the user who types", async () => {
+  it("ignores keys typed into a field", async () => {
     const router = openScreen(AT);
     await tracks();
     const field = document.createElement("input");
@@ -83,7 +83,7 @@ describe("the timeline of a host", () => {
     field.remove();
   });
 
-  it("shows events with their detail and their source line", async () => {
+  it("displays events with details and source line", async () => {
     const user = userEvent.setup();
     openScreen(AT);
     await tracks();
@@ -96,7 +96,7 @@ describe("the timeline of a host", () => {
     );
   });
 
-  it("shows when nothing was captured, and when data is unavailable", async () => {
+  it("offers a first capture for a host without data", async () => {
     answerInstead(({ path }) =>
       path.endsWith("/overview")
         ? { status: 200, body: { first_ns: null, last_ns: null, runs: [], tracks: [] } }
@@ -106,7 +106,7 @@ describe("the timeline of a host", () => {
     expect(await screen.findByRole("button", { name: "Start first capture" })).toBeVisible();
   });
 
-  it("keeps the strips when the tracks cannot be had", async () => {
+  it("displays captures when the tracks fail to load", async () => {
     answerInstead(({ path }) =>
       path.endsWith("/timeline")
         ? { status: 503, body: { status: 503, title: "", detail: "busy", key: "" } }

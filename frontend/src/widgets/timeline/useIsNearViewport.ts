@@ -1,6 +1,6 @@
 import { type RefObject, useEffect, useState } from "react";
 
-/** Whether an element is on the screen or nearly so: what is far away is not drawn. */
+/** Return whether an element is within `margin` of the viewport; other elements need no rendering. */
 export function useIsNearViewport(target: RefObject<Element | null>, margin = "400px"): boolean {
   const [near, setNear] = useState(typeof IntersectionObserver === "undefined");
   useEffect(() => {

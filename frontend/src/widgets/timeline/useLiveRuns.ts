@@ -5,12 +5,12 @@ import { isActive, useCaptures } from "../../lib/queries";
 import type { CaptureBlock } from "./api";
 
 const TICK_MS = 1000;
-/** Captures of a host that can be in progress at the same time are few; older ones have ended. */
+/** Number of captures to fetch. Few captures of a host are in progress at the same time; older captures have ended. */
 const NEWEST = 20;
 
 /**
- * The runs of a host that are in progress, as blocks that end now. When one of them ends, the timeline of the host is
- * requested again, so that its data continue to the end of the capture without a reload.
+ * Return the active runs of a host as blocks that end now. When a run ends, the timeline queries of the host are
+ * invalidated, so that its data appears without a reload.
  */
 export function useLiveRuns(hostId: string): readonly CaptureBlock[] {
   const cache = useQueryClient();

@@ -20,7 +20,7 @@ interface Hands {
 
 const TYPING = new Set(["INPUT", "TEXTAREA", "SELECT"]);
 
-/** Keys belong to the timeline unless the user types, a dialog is open, or a control handles them. */
+/** Return whether the timeline handles a key: not while the user types, in a dialog, or in a control with keys. */
 function isFree(event: KeyboardEvent): boolean {
   if (event.defaultPrevented) return false;
   const target = event.target instanceof HTMLElement ? event.target : undefined;
@@ -32,7 +32,10 @@ function isFree(event: KeyboardEvent): boolean {
   );
 }
 
-/** The keyboard of a timeline: W/A/S/D, arrows, + −, 0, [ ], Enter, Esc; `,` `.` move the cursor, `b` marks. */
+/**
+ * Handle the keys of a timeline: W/S and + − zoom, A/D and arrows pan, 0 selects the whole range, [ ] jump between
+ * captures, Enter zooms to the brush, Esc clears, `,` `.` move the cursor, `b` and `B` set the ends of a brush.
+ */
 export function useTimeKeys(hands: Hands): void {
   const now = useRef(hands);
   now.current = hands;

@@ -3,10 +3,10 @@ import { formatRange, NS_PER_S, padded, pan, type Range, zoomAt } from "../../co
 import { useTimeState } from "../../lib/urlState";
 import type { CaptureBlock, TimelineOverview } from "./api";
 
-/** So much of a look-back is shown at first; a hand finds the rest. */
+/** Length of the look-back in the initial range; the user can pan to the rest. */
 const INITIAL_LOOK_BACK_S = 60;
 
-/** The initial range of a timeline without one in the address: around the last capture and just before it. */
+/** Return the initial range of a timeline without a range in the URL: the last capture and the time just before it. */
 export function initialView(runs: readonly CaptureBlock[], limit: Range): Range {
   const last = runs.reduce<CaptureBlock | undefined>((a, b) => (a && a.to_ns >= b.to_ns ? a : b), undefined);
   if (!last) return limit;
@@ -14,7 +14,7 @@ export function initialView(runs: readonly CaptureBlock[], limit: Range): Range 
   return padded({ from: before, to: last.to_ns }, 0.08, NS_PER_S);
 }
 
-/** The ends of the known past, with a little room. */
+/** Return the range of all data of a host, with padding, or undefined if it has none. */
 export function limitOf(overview: TimelineOverview): Range | undefined {
   const froms = overview.runs.map((run) => run.look_back_ns ?? run.from_ns);
   const tos = overview.runs.map((run) => run.to_ns);
@@ -26,8 +26,8 @@ export function limitOf(overview: TimelineOverview): Range | undefined {
 }
 
 /**
- * The range that is looked at. It moves at once while a hand is on it; the address follows when the hand
- * rests, so that going back returns to places and not to every step on the way.
+ * Return the visible range (`view`), brushes, and functions that change them. The view changes immediately. The URL
+ * follows 250 ms after the last change, so that it does not change with each step of a drag.
  */
 export function useTimeView(overview: TimelineOverview | undefined, initial?: Range) {
   const [url, setUrl] = useTimeState();
@@ -39,7 +39,7 @@ export function useTimeView(overview: TimelineOverview | undefined, initial?: Ra
     [initial, overview, limit],
   );
   const written = url.t ? formatRange(url.t) : "";
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the address changed, so it counts again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a changed URL replaces the live range
   useEffect(() => {
     if (timer.current === undefined) setLive(undefined);
   }, [written]);

@@ -24,7 +24,7 @@ function useSlice(
 ) {
   const requested = view ? fetchRange(view) : undefined;
   const share = requested && view ? (requested.to - requested.from) / (view.to - view.from) : 1;
-  // The width is requested in steps, so that a window being resized does not ask again with every pixel.
+  // The width is rounded up to 256 px, so that resizing the window sends few requests.
   const wide = Math.min(MAX_WIDTH, Math.ceil((width * share) / 256) * 256);
   return useQuery({
     queryKey: ["hosts", hostId, "timeline", kind, requested?.from, requested?.to, wide, metrics.join(",")],
@@ -45,7 +45,7 @@ function useSlice(
   });
 }
 
-/** The tracks of the visible rows. Matrices are requested separately: they are heavy, lines must not wait. */
+/** Fetch the tracks of the visible rows. Matrices are large and have their own request, so that lines load first. */
 export function useTimelineData(
   hostId: string,
   view: Range | undefined,

@@ -4,14 +4,14 @@ const WIDTH = 96;
 const HEIGHT = 18;
 
 interface Props {
-  /** The oldest first; null is no data. */
+  /** Oldest first; null is no data. */
   values: readonly (number | null)[];
-  /** The threshold, drawn as a line where there is one. */
+  /** Threshold, rendered as a horizontal line. */
   limit?: number | undefined;
   label: string;
 }
 
-/** The last readings, small. Without any the strip is hatched: no data is not zero. */
+/** Render the last readings as a sparkline. Without data it is hatched, so that it does not look like zero. */
 export function Sparkline({ values, limit, label }: Props) {
   const known = values.filter((value) => value !== null);
   if (known.length === 0) return <span className={classes.nothing} role="img" aria-label={label} />;

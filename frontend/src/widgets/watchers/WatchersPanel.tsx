@@ -10,7 +10,7 @@ import { useWatchers } from "./api";
 import { WatchersTable } from "./WatchersTable";
 import classes from "./watchers.module.css";
 
-/** All that waits on hosts, or on one. */
+/** Render the watchers of a host, or of all hosts. */
 export function WatchersPanel({ host }: { host?: string }) {
   const { t } = useTranslation();
   const may = usePermission();

@@ -27,11 +27,11 @@ const TONES: Record<WatcherState, Tone> = {
 
 interface Props {
   rows: readonly Watcher[];
-  /** The page of a host leaves out the column with its name. */
+  /** Omit the column of hosts, for the page of a host. */
   onHost?: boolean;
 }
 
-/** What waits on hosts: for what, with which last readings, until when, at what cost, and what it has started. */
+/** Render watchers: state, condition with last readings, expiry, cost, and the captures that they started. */
 export function WatchersTable({ rows, onHost = false }: Props) {
   const { t } = useTranslation();
   const may = usePermission();

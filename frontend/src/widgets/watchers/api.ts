@@ -5,7 +5,7 @@ import { get } from "../../lib/queries";
 export type WatcherState = Watcher["state"];
 
 export const WATCHERS = ["watchers"] as const;
-/** Its readings are of every five seconds; a screen that is looked at is as old as that. */
+/** Poll interval, equal to the 5 s interval of watcher readings. */
 const EVERY_MS = 5_000;
 const LIMIT = 200;
 

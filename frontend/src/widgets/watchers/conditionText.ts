@@ -3,7 +3,7 @@ import { NO_VALUE, quantity } from "../../core/text/format";
 
 type ConditionDetails = Condition & { unit: string; is_start: boolean };
 
-/** The text of a condition. `title` is the title of its kind. */
+/** Return the text of a condition. `title` is the title of its kind. */
 export function conditionText(condition: ConditionDetails, title: string): string {
   const what = condition.key ? `${title}: ${condition.key}` : title;
   if (condition.is_start) return what;
@@ -13,7 +13,7 @@ export function conditionText(condition: ConditionDetails, title: string): strin
   return `${what} ${sign} ${quantity(condition.limit, condition.unit)}${hits}`;
 }
 
-/** The newest reading with its unit. */
+/** Return the newest reading with its unit. */
 export const lastReading = (values: readonly (number | null)[], unit: string): string => {
   const last = values[values.length - 1];
   return last === undefined || last === null ? NO_VALUE : quantity(last, unit);

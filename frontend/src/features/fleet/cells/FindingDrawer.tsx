@@ -15,12 +15,12 @@ import type { FleetFinding, FleetHost } from "../api";
 import classes from "../Fleet.module.css";
 
 interface Props {
-  /** Undefined while nothing is open. The drawer itself stays, so that the focus returns to its cell. */
+  /** Undefined while closed. The drawer stays mounted, so that the focus returns to its cell. */
   host: FleetHost | undefined;
   title: string;
   /** The rules of the cell. */
   about: ReadonlySet<string>;
-  /** The finding of the cell; its details are those of its run. */
+  /** Finding of the cell; the drawer loads the findings of its run. */
   finding: FleetFinding | undefined;
   onClose: () => void;
 }

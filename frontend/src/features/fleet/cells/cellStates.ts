@@ -1,6 +1,6 @@
 import type { CellState } from "../../../core/hosts/fleet";
 
-/** In the order of the legend. */
+/** Cell states in the order of the legend. */
 export const CELL_STATES: readonly CellState[] = [
   "critical",
   "warn",

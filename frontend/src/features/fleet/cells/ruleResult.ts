@@ -1,6 +1,6 @@
 import type { FleetFinding, FleetFindingsHost } from "../api";
 
-/** The finding of a rule on a host. Without a match only its state is known. */
+/** Return the finding of a rule on a host; without a match it contains only the state. Undefined if not evaluated. */
 export function ruleResult(host: FleetFindingsHost, rule: string): FleetFinding | undefined {
   const matched = host.matched.find((result) => result.rule === rule);
   if (matched) return matched;

@@ -7,7 +7,7 @@ import { useNames } from "../../../lib/text/useNames";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import type { FleetFinding, FleetRule } from "../api";
 
-/** `44 ms > 3 ms`; a number without a threshold has no sign. */
+/** Return value, operator and threshold as `44 ms > 3 ms`; without a threshold only the value. */
 export function comparisonText(finding: FleetFinding, rule: FleetRule | undefined): string {
   if (finding.value === null) return "";
   const value = quantity(finding.value, rule?.unit ?? "");
@@ -16,7 +16,7 @@ export function comparisonText(finding: FleetFinding, rule: FleetRule | undefine
     : `${value} ${rule?.op ?? ""} ${quantity(finding.threshold, rule?.unit ?? "")}`;
 }
 
-/** The content of a cell as text: state, rule, number and age. */
+/** Return a function that describes a cell as text: state, rule, number and age in seconds. */
 export function useCellText() {
   const { t } = useTranslation();
   const pick = useLocalized();
@@ -29,7 +29,7 @@ export function useCellText() {
       const parts = [
         t(`fleet.state.${state}`),
         pick(rule?.title) || finding.rule,
-        // The number of a rule that did not match is displayed without the sign of its threshold.
+        // The number of a rule that did not match is displayed without its threshold.
         finding.state === "not_matched" && finding.value !== null
           ? quantity(finding.value, rule?.unit ?? "")
           : comparisonText(finding, rule),

@@ -24,7 +24,7 @@ import { SortStatus } from "../SortStatus";
 import { useStableOrder } from "../useStableOrder";
 import { GroupName, HostName } from "./Names";
 
-/** Findings that separate the bad hosts from the others at least this well are listed above the matrix. */
+/** Minimum distinction between bad and other hosts for a finding that is listed above the matrix. */
 const MIN_SHARE = 0.25;
 const MAX_DISTINGUISHING = 6;
 const WIDTH = 40;
@@ -38,7 +38,7 @@ interface Props {
   onHost: (host: string) => void;
 }
 
-/** Host × finding: the matches of each host, and those that the bad hosts have in common. */
+/** Matrix of hosts × findings, with the findings that the bad hosts have in common. */
 export function MatrixView({ fleet, hosts, chosen, onChoose, onOpen, onHost }: Props) {
   const { t } = useTranslation();
   const pick = useLocalized();

@@ -15,7 +15,7 @@ interface HostNameProps {
   dense: boolean;
 }
 
-/** A host in its row: a checkbox, its name, and the age of its newest run. */
+/** Row heading of a host: a checkbox, its name, and the age of its newest run. */
 export function HostName({ host, now, staleMs, chosen, onToggle, dense }: HostNameProps) {
   const { t } = useTranslation();
   const age = ageMs(host, undefined, now);
@@ -60,7 +60,7 @@ interface GroupNameProps<H extends FleetHost> {
   onChoose: (ids: readonly string[]) => void;
 }
 
-/** The heading of a group: its label, how many hosts, how many are critical. */
+/** Heading of a group: its label, its number of hosts, and how many of them are critical. */
 export function GroupName<H extends FleetHost>({ label, row, chosen, onChoose }: GroupNameProps<H>) {
   const { t } = useTranslation();
   const bad = row.hosts.filter((host) => host.worst === "critical").length;

@@ -22,11 +22,11 @@ const HEIGHT = 46;
 const LINE = 36;
 const STEP = 6;
 const MOST = 5;
-/** Percent of the width that stay free at both ends, and a dot's width where a strip is narrow. */
+/** Percent of the width that stays free at both ends: the width of a dot on a narrow strip. */
 const EDGE = 1.5;
 const DOT = 1.1;
 
-/** Every host as a dot on one axis, with the median; outliers are hollow and larger, so that color is not needed. */
+/** Strip of hosts as dots on an axis with the median; outliers are hollow and larger, not only colored. */
 export function PeerStrip({ dots, median, unit, label, onOpen }: Props) {
   const { t } = useTranslation();
   const values = dots.map((dot) => dot.value);

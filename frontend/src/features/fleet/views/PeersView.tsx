@@ -12,7 +12,7 @@ import classes from "../Fleet.module.css";
 import { FIELDS } from "../fields";
 import { PeerStrip } from "./PeerStrip";
 
-/** The number of outliers named next to a strip; the strip itself shows all. */
+/** Number of outliers listed by name next to a strip, which contains all hosts. */
 const NAMED = 5;
 const MIN_HOSTS = 5;
 
@@ -21,7 +21,7 @@ interface Props {
   onOpen: (host: string, rule: string) => void;
 }
 
-/** Groups of peers, with the measures in which one of them is an outlier. */
+/** Groups of peers, with the measures that have an outlier. */
 export function PeersView({ peers, onOpen }: Props) {
   const { t } = useTranslation();
   const [, set] = useUrlState(FIELDS);

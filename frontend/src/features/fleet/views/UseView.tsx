@@ -38,7 +38,7 @@ interface Props {
   onHost: (host: string) => void;
 }
 
-/** Host × resource × (utilization, saturation, errors). */
+/** USE grid: hosts × resources × (utilization, saturation, errors). */
 export function UseView({ fleet, hosts, chosen, onChoose, onOpen, onHost }: Props) {
   const { t } = useTranslation();
   const [state] = useUrlState(FIELDS);

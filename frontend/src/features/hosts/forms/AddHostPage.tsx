@@ -25,7 +25,7 @@ export function AddHostPage() {
   const navigate = useNavigate();
   const credentials = useCredentials();
   const hosts = useHosts({ state: "active" });
-  // A call to an unknown address opens this page with the address.
+  // The call graph links unknown addresses to this page with the parameter `address`.
   const { address = "" } = useSearch({ strict: false }) as { address?: string };
   const [draft, setDraft] = useState<HostDraft>({ ...EMPTY_HOST, address });
   const scan = useMutation({
@@ -212,7 +212,7 @@ export function AddHostPage() {
   );
 }
 
-/** What to type on the host itself to see the fingerprint of its key of this type. */
+/** Return the shell command that prints the fingerprint of a host key type on the host. */
 export function fingerprintCommand(type: string): string {
   const kind = type.includes("ed25519") ? "ed25519" : type.startsWith("ecdsa") ? "ecdsa" : "rsa";
   return `ssh-keygen -lf /etc/ssh/ssh_host_${kind}_key.pub`;

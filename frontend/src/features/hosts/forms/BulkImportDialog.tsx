@@ -22,7 +22,7 @@ const EXAMPLES: Record<Format, string> = {
   known_hosts: "10.40.0.11 ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA…",
 };
 
-/** Which format a file's name suggests. */
+/** Guess the format of a file from its name; the default is ssh_config. */
 export function guessFormat(name: string): Format {
   if (/known_hosts/i.test(name)) return "known_hosts";
   if (/\.csv$/i.test(name)) return "csv";
@@ -30,7 +30,7 @@ export function guessFormat(name: string): Format {
   return "ssh_config";
 }
 
-/** Many hosts at once: first what would happen to each, then the same again for real. */
+/** Dialog that adds many hosts from text: it previews the result for each host, then adds them. */
 export function BulkImportDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   const sentence = useMessage();

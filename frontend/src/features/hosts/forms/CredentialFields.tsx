@@ -4,7 +4,7 @@ import { useTranslation } from "../../../lib/text/useTranslation";
 import type { CredentialKind, CredentialSpec } from "../api";
 import classes from "./forms.module.css";
 
-/** The fields of the credential form; only the fields of its kind are sent. */
+/** Fields of the credential form; only the fields of the selected kind are sent. */
 export interface CredentialDraft {
   kind: CredentialKind;
   private_key: string;
@@ -31,14 +31,14 @@ const FIELDS: Record<CredentialKind, Exclude<keyof CredentialDraft, "kind">[]> =
   password: ["password"],
 };
 
-/** The body for the server: the fields of the kind, without empty ones. */
+/** Return the request body: the non-empty fields of the kind. */
 export function toCredentialBody(draft: CredentialDraft): CredentialSpec {
   const out: CredentialSpec = { kind: draft.kind };
   for (const field of FIELDS[draft.kind]) if (draft[field]) out[field] = draft[field];
   return out;
 }
 
-/** Whether nothing that the kind cannot do without is missing. */
+/** Return whether all required fields of the kind are filled in. */
 export function isCredentialComplete(draft: CredentialDraft): boolean {
   if (draft.kind === "key") return draft.private_key.trim() !== "";
   if (draft.kind === "certificate") return draft.private_key.trim() !== "" && draft.certificate.trim() !== "";

@@ -11,7 +11,7 @@ import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "./forms.module.css";
 import { useCredentials } from "./useCredentials";
 
-/** Changes a host; only what was changed is sent. */
+/** Dialog that edits a host; it sends only changed fields. */
 export function EditHostDialog({ host, onClose }: { host: Host; onClose: () => void }) {
   const { t } = useTranslation();
   const credentials = useCredentials();

@@ -7,14 +7,14 @@ import {
   toCredentialBody,
 } from "./CredentialFields";
 
-/** The fields of the form that adds a host. */
+/** Fields of the form that adds a host. */
 export interface HostDraft {
   name: string;
   address: string;
   port: number | string;
   username: string;
   jumpHostId: string | null;
-  /** A stored credential, or null for a new one. */
+  /** ID of a stored credential, or null for a new credential. */
   credentialId: string | null;
   credential: CredentialDraft;
   sudo: "none" | "nopasswd" | "password";
@@ -35,7 +35,7 @@ export const EMPTY_HOST: HostDraft = {
   labels: [],
 };
 
-/** Whether enough is there to ask the host for its key. */
+/** Return whether the draft is complete, so that the host key can be fetched. */
 export const canScan = (draft: HostDraft): boolean =>
   draft.name.trim() !== "" &&
   draft.address.trim() !== "" &&
@@ -44,7 +44,7 @@ export const canScan = (draft: HostDraft): boolean =>
   (draft.credentialId !== null || isCredentialComplete(draft.credential)) &&
   (draft.sudo !== "password" || draft.sudoPassword !== "");
 
-/** The body of the enrolment, with the fingerprint that was confirmed. */
+/** Return the request body that adds the host, with the confirmed fingerprint of its key. */
 export function toHostBody(draft: HostDraft, fingerprint: string): RequestBody<"post", "/hosts"> {
   return {
     name: draft.name.trim(),

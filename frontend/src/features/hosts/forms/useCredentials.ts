@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { get } from "../../../lib/api";
 
-/** The stored credentials; only those who may manage them can list them. */
+/** Load the stored credentials; the server requires the permission to manage credentials. */
 export const useCredentials = () =>
   useQuery({
     queryKey: ["credentials"],

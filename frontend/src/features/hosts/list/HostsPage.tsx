@@ -25,7 +25,7 @@ const FIELDS = {
   bulk: flagField,
 };
 
-/** Every `name:value` among the labels, most frequent first. */
+/** Return all labels of the hosts as `name:value`, most frequent first. */
 export function labelChoices(hosts: readonly Host[]): string[] {
   const counts = new Map<string, number>();
   for (const host of hosts)

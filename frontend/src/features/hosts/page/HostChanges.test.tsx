@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { HOSTS } from "../../../../mock/world";
 import { openScreen } from "../../../testing/screen";
 
-describe("what changed on a host", () => {
-  it("shows the two readings of a change, with both values one click from their lines", async () => {
+describe("changes of a host", () => {
+  it("show both readings of a fact with links to their source lines", async () => {
     openScreen(`/hosts/${HOSTS[0]!.id}?fold=changed`);
     const table = await screen.findByRole("region", { name: "Facts with different values" });
     const row = within(table).getByText("sysctl.vm.swappiness").closest("tr") as HTMLElement;
@@ -23,12 +23,12 @@ describe("what changed on a host", () => {
     );
   });
 
-  it("is no claim where nothing was ever read", async () => {
+  it("show an empty state without recorded facts", async () => {
     openScreen(`/hosts/${HOSTS[3]!.id}?fold=changed`);
     expect(await screen.findByText("No facts yet")).toBeVisible();
   });
 
-  it("is fetched again for another time, which the address keeps", async () => {
+  it("store the selected time range in the URL", async () => {
     const user = userEvent.setup();
     const router = openScreen(`/hosts/${HOSTS[0]!.id}?fold=changed`);
     await screen.findByRole("region", { name: "Facts with different values" });

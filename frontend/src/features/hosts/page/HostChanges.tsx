@@ -20,7 +20,7 @@ const FIELDS = { changed: choiceField([...DAYS], "30") };
 const DAY_NS = 86_400e9;
 const MAX_ROWS = 200;
 
-/** A host against its own earlier facts: what was read with two values, between which times, where both stand. */
+/** Changed facts of a host since a time: old and new value, time of both readings, and their sources. */
 export function HostChanges({ hostId }: { hostId: string }) {
   const { t } = useTranslation();
   const [view, setView] = useUrlState(FIELDS);
@@ -58,7 +58,7 @@ export function HostChanges({ hostId }: { hostId: string }) {
   );
 }
 
-/** The start of the recorded facts: earlier values are unknown, not "unchanged". */
+/** Time range of the recorded facts, because values before its start are unknown, not "unchanged". */
 function KnownValue({ changes }: { changes: FactChanges }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
@@ -135,7 +135,7 @@ function Source({ id }: { id: string }) {
   return <span className="dim">{id === "preflight" ? t("changes.preflight") : names.collector(id)}</span>;
 }
 
-/** Amounts are stored as they were read, and text with their unit. */
+/** Return a fact's value as text; plain numbers of facts that end in `_bytes` or `_kb` are formatted as sizes. */
 function withUnit(name: string, value: string): string {
   if (!/^\d+$/.test(value)) return value;
   if (name.endsWith("_bytes")) return bytes(Number(value));

@@ -12,11 +12,11 @@ import classes from "./HostPage.module.css";
 
 interface Props {
   hostId: string;
-  /** Opens what diagnoses this host; undefined where that may not be. */
+  /** Opens the form of a diagnosis; undefined if this host cannot be diagnosed. */
   diagnose: (() => void) | undefined;
 }
 
-/** What rules made of the newest run on this host, above everything else that is known of it. */
+/** Findings of the newest run on this host. */
 export function HostFindings({ hostId, diagnose }: Props) {
   const { t } = useTranslation();
   const names = useNames();

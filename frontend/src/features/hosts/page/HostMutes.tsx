@@ -11,7 +11,7 @@ import { useTimeFormat } from "../../../lib/text/useFormat";
 import { useNames } from "../../../lib/text/useNames";
 import { useTranslation } from "../../../lib/text/useTranslation";
 
-/** Findings that count for no incident of this host, and those whose time has ended: what, why, by whom, until when. */
+/** Active and expired mutes of a host: rule, reason, user and expiry. */
 export function HostMutes({ hostId }: { hostId: string }) {
   const { t } = useTranslation();
   const names = useNames();

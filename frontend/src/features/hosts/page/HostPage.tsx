@@ -207,7 +207,7 @@ function HostContent({ host }: { host: Host }) {
   );
 }
 
-/** A changed key stops everything; a fresh key wants its line on the host. */
+/** Notice about a changed or missing host key, else the line to add to authorized_keys until a check succeeds. */
 function HostNotices({ host, onPin }: { host: Host; onPin: () => void }) {
   const { t } = useTranslation();
   const may = usePermission();

@@ -15,7 +15,7 @@ import { useTranslation } from "../../../lib/text/useTranslation";
 import type { CollectorReadiness } from "../api";
 import classes from "./HostPage.module.css";
 
-/** What a check found; sizes come in bytes and are written as sizes. */
+/** Return the value of a check as text; byte counts are formatted as sizes. */
 export function preflightValue({ id, value }: Pick<Check, "id" | "value">): string {
   if (value === null) return "–";
   if (!/bytes|space/.test(id)) return String(value);
@@ -25,7 +25,7 @@ export function preflightValue({ id, value }: Pick<Check, "id" | "value">): stri
 const busy = (preflight: Preflight | null | undefined) =>
   preflight?.state === "queued" || preflight?.state === "running";
 
-/** The collectors that work on this host, those that do not, and how to fix them. */
+/** Result of the preflight check: available and unavailable collectors, with remedies. */
 export function PreflightPanel({ host }: { host: Host }) {
   const { t } = useTranslation();
   const may = usePermission();

@@ -7,7 +7,7 @@ import { keys, patch, useAction, usePermission } from "../../../lib/queries";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "./HostPage.module.css";
 
-/** Whether processes of the host may be stopped with ptrace, what that means, and the switch for an admin. */
+/** Setting that allows ptrace collectors, which stop processes, on a host; only an admin can change it. */
 export function TracingPanel({ host }: { host: Host }) {
   const { t } = useTranslation();
   const may = usePermission();

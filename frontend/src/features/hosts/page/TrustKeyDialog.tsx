@@ -11,7 +11,7 @@ import { useTranslation } from "../../../lib/text/useTranslation";
 import { fingerprintCommand } from "../forms/AddHostPage";
 import classes from "../forms/forms.module.css";
 
-/** Trusts another host key than the pinned one: only with a reason, and it is written down. */
+/** Dialog that replaces the trusted host key. It requires a reason, which is stored in the audit log. */
 export function TrustKeyDialog({ host, onClose }: { host: Host; onClose: () => void }) {
   const { t } = useTranslation();
   const [reason, setReason] = useState("");

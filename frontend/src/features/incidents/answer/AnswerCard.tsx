@@ -32,7 +32,7 @@ interface Props {
   diagnosis: Diagnosis;
 }
 
-/** The answer of an ended diagnosis: the cause with its numbers, what was ruled out, the fix; or why there is no cause. */
+/** Result of an ended diagnosis: cause, numbers, fix and excluded causes; or the reason why no cause is named. */
 export function AnswerCard({ incident, view, diagnosis }: Props) {
   const { t } = useTranslation();
   const names = useNames();
@@ -93,7 +93,7 @@ export function AnswerCard({ incident, view, diagnosis }: Props) {
   );
 }
 
-/** Where no cause is named: the most severe findings that support none, and who used most of each resource. */
+/** Clues for a diagnosis without a cause: the most severe findings, and the largest consumers of each resource. */
 function Leads({ result }: { result: NonNullable<Diagnosis["result"]> }) {
   const { t } = useTranslation();
   const findings = sortBySeverity(result.context).slice(0, MAX_FINDINGS);
@@ -188,7 +188,7 @@ function NamedAnswer({ incident, view, diagnosis, cause }: Props & { cause: Name
   );
 }
 
-/** Leads to what was not looked at, with the cost of each look. */
+/** Link to the deeper captures that the diagnosis suggests, with their costs. */
 function LookDeeper({ diagnosis }: { diagnosis: Diagnosis }) {
   const { t } = useTranslation();
   if ((diagnosis.result?.deeper ?? []).length === 0) return null;
@@ -198,7 +198,7 @@ function LookDeeper({ diagnosis }: { diagnosis: Diagnosis }) {
       leftSection={<Microscope size={14} />}
       to="/diagnoses/$diagnosisId"
       params={{ diagnosisId: diagnosis.id }}
-      // Where a cause is named, the section is closed at first.
+      // If a cause is named, the section is initially collapsed.
       search={(diagnosis.result?.causes ?? []).length > 0 ? { fold: "deeper" } : {}}
       hash="deeper"
     >

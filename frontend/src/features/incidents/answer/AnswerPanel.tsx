@@ -17,8 +17,8 @@ interface Props {
 }
 
 /**
- * The first thing on the page: causes that users accepted with their fixes, else what a diagnosis of the hosts answers,
- * else the button that starts one. A diagnosis that runs is always there.
+ * First panel of the page: accepted causes with their fixes, else the result of a diagnosis, else the button that
+ * starts a diagnosis. A running diagnosis is always visible.
  */
 export function AnswerPanel({ incident, view }: Props) {
   const { t } = useTranslation();

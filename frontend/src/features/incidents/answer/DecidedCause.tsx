@@ -16,7 +16,7 @@ interface Props {
   cause: Incident["causes"][number];
 }
 
-/** The cause that users accepted, its fixes, and what each changed; with the next of plan, apply and verify. */
+/** Accepted cause with its fixes and their effects, and a button to plan or verify a fix. */
 export function DecidedCause({ incident, view, cause }: Props) {
   const { t } = useTranslation();
   const name = useCauseName(incident)(cause.cause, cause.hypothesis);

@@ -7,14 +7,14 @@ import { keys, post, useAction, usePermission } from "../../../lib/queries";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "./Answer.module.css";
 
-/** Starts a diagnosis for an incident; its causes become hypotheses when it ends. */
+/** Return an action that starts a diagnosis for an incident; its causes become hypotheses when it ends. */
 export const useDiagnoseHost = (incident: Incident) =>
   useAction(
     (hostId: string) => post(`/incidents/${incident.id}/diagnoses`, { host_id: hostId }),
     [incidentKeys.all, keys.diagnoses, keys.captures],
   );
 
-/** Offers a diagnosis of a host that has the symptom, before any playbook is chosen. */
+/** Button that diagnoses a host with the symptom, before any playbook is selected. */
 export function DiagnoseHost({ incident }: { incident: Incident }) {
   const { t } = useTranslation();
   const may = usePermission();

@@ -19,7 +19,7 @@ interface Props {
   diagnosis: Diagnosis;
 }
 
-/** A diagnosis that runs: how long, what its stages name so far, its collectors, and the way to stop it. */
+/** Running diagnosis: elapsed time, causes named so far, progress of the collectors, and a cancel button. */
 export function DiagnosisProgress({ incident, diagnosis }: Props) {
   const { t } = useTranslation();
   const may = usePermission();
@@ -27,7 +27,7 @@ export function DiagnosisProgress({ incident, diagnosis }: Props) {
   const cancel = useAction(() => post(`/diagnoses/${diagnosis.id}/cancel`), [keys.diagnoses, keys.captures]);
   const latest = diagnosis.stages.findLast((stage) => stage.named);
   const last = diagnosis.stages.at(-1);
-  // The answer becomes hypotheses of the incident right after the end.
+  // When the diagnosis ends, its causes become hypotheses, so the incident is loaded again.
   useEffect(
     () => () => void cache.invalidateQueries({ queryKey: incidentKeys.detail(incident.id) }),
     [cache, incident.id],

@@ -6,7 +6,7 @@ import { INCIDENT_STATES } from "../api";
 import classes from "./Answer.module.css";
 import { OwnerMenu } from "./OwnerMenu";
 
-/** Who leads the incident, when the symptom began and when each state was reached, with the time since the symptom; later states are empty. */
+/** Owner of the incident, start of the symptom, and time from then until each state was reached. */
 export function IncidentTimes({ incident }: { incident: Incident }) {
   const { t } = useTranslation();
   const time = useTimeFormat();

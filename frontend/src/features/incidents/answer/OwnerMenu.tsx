@@ -9,7 +9,7 @@ import { useMe, usePermission } from "../../../lib/queries";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "./Answer.module.css";
 
-/** Who leads the investigation, and the menu that hands it over: to oneself, a participant, or a colleague. */
+/** Owner of the incident, with a menu that assigns the user, a participant or a colleague. */
 export function OwnerMenu({ incident }: { incident: Incident }) {
   const { t } = useTranslation();
   const me = useMe().data;

@@ -16,7 +16,7 @@ const posted = (path: string) =>
   sent.filter((request) => request.method === "POST" && request.path.endsWith(path));
 const answer = async () => within(await screen.findByRole("region", { name: "Answer" }));
 
-/** Change the stored incident before it is opened. */
+/** Change an incident in the mock store. */
 function store(incidentId: string, change: Partial<Incident>): void {
   Object.assign(incidentOf(incidentId) as Incident, change);
 }
@@ -37,7 +37,7 @@ afterEach(() => {
 });
 
 describe("the answer of an incident", () => {
-  it("begins with a diagnosis of its host", async () => {
+  it("starts a diagnosis of its host", async () => {
     const user = userEvent.setup();
     store(BARE.id, { hosts: [SUSPECT] });
     openScreen(`/incidents/${BARE.id}`);
@@ -46,13 +46,13 @@ describe("the answer of an incident", () => {
     expect(await screen.findByRole("button", { name: "Cancel diagnosis" })).toBeVisible();
   });
 
-  it("asks for a host where there is none to capture", async () => {
+  it("asks to add a host if no host can be captured", async () => {
     openScreen(`/incidents/${BARE.id}`);
     expect((await answer()).getByText("Add a host that has the symptom.")).toBeVisible();
     expect((await answer()).queryByRole("button")).toBeNull();
   });
 
-  it("names the cause with three numbers, what was ruled out, and the fix", async () => {
+  it("shows the cause with at most three numbers, excluded causes, and the fix", async () => {
     store(RICH.id, { ...diagnosed(NAMED), causes: [] });
     openScreen(`/incidents/${RICH.id}`);
     const card = await answer();
@@ -63,7 +63,7 @@ describe("the answer of an incident", () => {
     expect(card.getByText("Ruled out")).toBeVisible();
   });
 
-  it("turns a confirmed cause into the plan of a fix", async () => {
+  it("offers to plan a fix after a cause is confirmed", async () => {
     const user = userEvent.setup();
     const hypotheses = RICH.hypotheses.map((item) => ({ ...item, state: "open" as const }));
     store(RICH.id, { ...diagnosed(NAMED), hypotheses, causes: [], fixes: [], rejected_causes: [] });
@@ -79,7 +79,7 @@ describe("the answer of an incident", () => {
     expect(await (await answer()).findByRole("button", { name: "Plan a fix" })).toBeVisible();
   });
 
-  it("is the accepted cause with its fix and what the fix changed", async () => {
+  it("shows the accepted cause with its fix and the effect of the fix", async () => {
     store(RICH.id, diagnosed(NAMED));
     openScreen(`/incidents/${RICH.id}`);
     const card = await answer();
@@ -89,7 +89,7 @@ describe("the answer of an incident", () => {
     expect(within(card.getByRole("list", { name: "Times" })).getAllByRole("listitem")).toHaveLength(6);
   });
 
-  it("gives the reason of a failed diagnosis, and the way to repeat it", async () => {
+  it("shows that a diagnosis failed, and offers to repeat it", async () => {
     store(BARE.id, { hosts: [{ ...SUSPECT, id: FAILED?.host.id ?? "" }], ...diagnosed(FAILED) });
     openScreen(`/incidents/${BARE.id}`);
     const card = await answer();
@@ -97,7 +97,7 @@ describe("the answer of an incident", () => {
     expect(card.getByRole("button", { name: "Diagnose again" })).toBeVisible();
   });
 
-  it("leads to deeper looks where no cause was named", async () => {
+  it("links to deeper captures and lists consumers if no cause is named", async () => {
     store(BARE.id, { hosts: [SUSPECT], ...diagnosed(UNEXPLAINED) });
     openScreen(`/incidents/${BARE.id}`);
     const card = await answer();
@@ -108,7 +108,7 @@ describe("the answer of an incident", () => {
   });
 });
 
-it("prefers a diagnosis that runs, then an answer, to one that failed", () => {
+it("prefers a running diagnosis, then a completed diagnosis, over a failed diagnosis", () => {
   const item = (number: number, at: "running" | "done" | "failed") => ({
     id: String(number),
     number,

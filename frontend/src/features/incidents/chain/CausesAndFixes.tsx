@@ -30,7 +30,7 @@ export const FIX_TONES: Record<Fix["state"], Tone> = {
   reverted: "off",
 };
 
-/** The lower half of the chain: root causes, fixes, and whether they worked. The first missing part is a gap. */
+/** Lower half of the evidence chain: causes, fixes and their verifications. The first missing part is a gap. */
 export function CausesAndFixes({ incident, view }: Props) {
   const { t } = useTranslation();
   const { causes, fixes, permissions } = incident;
@@ -91,7 +91,7 @@ export function CausesAndFixes({ incident, view }: Props) {
   );
 }
 
-/** Causes stack: after each fix that worked, the symptom is checked again. */
+/** Repeats the symptom step after a verified fix, because an incident can have several causes. */
 function RecheckSymptom({ incident, view }: Props) {
   const { t } = useTranslation();
   const write = useWrite(incident);
@@ -204,7 +204,7 @@ function CauseTitle({ incident, cause, hypothesis = "", wrong }: CauseTitleProps
   );
 }
 
-/** How often this cause was right, of all the times that a user confirmed or rejected it. */
+/** Accuracy of a cause: confirmations out of all confirmations and rejections by users. */
 function CauseAccuracy({ cause }: { cause: string }) {
   const { t } = useTranslation();
   const names = useNames();
@@ -220,7 +220,7 @@ function CauseAccuracy({ cause }: { cause: string }) {
   );
 }
 
-/** A rejected cause: the real one, who rejected it, and the case to test rules with. */
+/** Rejection of a cause: the true cause, note, user, pins, and the download of the regression bundle. */
 function RejectCauseButton({ incident, wrong }: { incident: Incident; wrong: RejectedCause }) {
   const { t } = useTranslation();
   const names = useNames();

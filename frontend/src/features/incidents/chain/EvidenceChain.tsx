@@ -26,7 +26,7 @@ const HYPOTHESIS_STATES: Record<IncidentHypothesis["status"], VerdictState> = {
   contested: "inconclusive",
 };
 
-/** From the symptom down to the proof. The next missing link is the most conspicuous part of it. */
+/** Evidence chain from the symptom to the verified fix; the next missing step is highlighted. */
 export function EvidenceChain({ incident, view }: Props) {
   const { t } = useTranslation();
   return (
@@ -148,7 +148,7 @@ function StepItem({ incident, view, step }: StepProps) {
   );
 }
 
-/** One sign for each host, in the order of the incident's hosts. */
+/** Verdict icons of the first eight hosts, and the number of further hosts. */
 function HostDots({ incident, step }: { incident: Incident; step: IncidentStep }) {
   const { t } = useTranslation();
   const name = (id: string) => incident.hosts.find((host) => host.id === id)?.name ?? "";

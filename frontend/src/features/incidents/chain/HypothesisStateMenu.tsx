@@ -18,12 +18,12 @@ interface Props {
   hypothesis: IncidentHypothesis;
 }
 
-/** Sets the state of a hypothesis. The server refuses a state without evidence and gives the reason. */
+/** Menu that sets the state of a hypothesis. The server rejects a state without evidence and returns the reason. */
 export function HypothesisStateMenu({ incident, view, hypothesis }: Props) {
   const { t } = useTranslation();
   const write = useWrite(incident);
   const book = findPlaybook(incident, hypothesis.key);
-  // One state for each hypothesis: what users decided, else the status of its steps.
+  // A state set by a user takes precedence over the status computed from the steps.
   const word =
     hypothesis.state === "open"
       ? t(`playbooks.status.${hypothesis.status}`)

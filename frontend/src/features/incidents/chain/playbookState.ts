@@ -3,11 +3,11 @@ import { playbookIdOf } from "../../../core/incidents/chain";
 
 const CAUSE = ["likely", "confirmed"];
 
-/** A playbook of an incident with what it was left out for; undefined for one's own hypotheses. */
+/** Return the playbook of a step or hypothesis key; undefined for a hypothesis that a user added. */
 export const findPlaybook = (incident: Incident, key: string) =>
   incident.playbooks.find((playbook) => playbook.id === playbookIdOf(key));
 
-/** Whether a playbook can be dismissed: no confirmed cause comes from it. */
+/** Return whether a playbook can be dismissed: it is not dismissed yet and has no likely or confirmed hypothesis. */
 export const canDismissPlaybook = (incident: Incident, book: string): boolean =>
   incident.playbooks.some((playbook) => playbook.id === book && playbook.state !== "dismissed") &&
   !incident.hypotheses.some(

@@ -12,7 +12,7 @@ import classes from "./Comments.module.css";
 const MAX_SUGGESTIONS = 6;
 const MAX_LENGTH = 4000;
 
-/** Where a comment is written, and what it is about: the step that is looked at, unless another is chosen. */
+/** Form for a new comment; its subject is the incident unless a step, hypothesis or pin is selected. */
 export function CommentBox({ incident, view }: { incident: Incident; view: IncidentView }) {
   const { t } = useTranslation();
   const pick = useLocalized();
@@ -69,7 +69,10 @@ interface FieldProps {
   cancel?: () => void;
 }
 
-/** The text, with names offered behind `@`: arrows choose, Enter or Tab takes, Escape closes; Ctrl+Enter sends. */
+/**
+ * Text field that suggests user names after `@`. Arrow keys select a name, Enter or Tab inserts it, Escape closes the
+ * list. Ctrl+Enter or Cmd+Enter sends the comment.
+ */
 function CommentField({ incident, first, pending, error, send, cancel }: FieldProps) {
   const { t } = useTranslation();
   const [text, setText] = useState(first);

@@ -11,7 +11,7 @@ import { type IncidentView, stepNumber } from "../page/useIncidentView";
 import { CommentBox } from "./CommentBox";
 import classes from "./Comments.module.css";
 
-/** The number of comments shown at first, so that the timeline below stays within reach. */
+/** Number of comments that are initially visible, so that the timeline below stays near. */
 const FIRST_COUNT = 20;
 
 /** Comments on the incident as a whole, a step, a hypothesis or a pin. */
@@ -58,7 +58,7 @@ interface Props {
 function CommentItem({ incident, view, comment }: Props) {
   const { t } = useTranslation();
   const time = useTimeFormat();
-  const [mending, setMending] = useState(false);
+  const [editing, setEditing] = useState(false);
   const withdraw = useWithdrawComment(incident);
   return (
     <li className={classes.item}>
@@ -68,12 +68,12 @@ function CommentItem({ incident, view, comment }: Props) {
           {time.iso(comment.at)}
         </time>
         <CommentSubject incident={incident} view={view} about={comment.about} at={comment.ref} />
-        {comment.can_edit && !comment.withdrawn_at && !mending && (
-          <Button variant="subtle" size="compact-xs" onClick={() => setMending(true)}>
+        {comment.can_edit && !comment.withdrawn_at && !editing && (
+          <Button variant="subtle" size="compact-xs" onClick={() => setEditing(true)}>
             {t("incidents.comments.edit")}
           </Button>
         )}
-        {comment.can_withdraw && !mending && (
+        {comment.can_withdraw && !editing && (
           <Button
             variant="subtle"
             size="compact-xs"
@@ -84,8 +84,8 @@ function CommentItem({ incident, view, comment }: Props) {
           </Button>
         )}
       </div>
-      {mending ? (
-        <EditComment incident={incident} comment={comment} done={() => setMending(false)} />
+      {editing ? (
+        <EditComment incident={incident} comment={comment} done={() => setEditing(false)} />
       ) : comment.withdrawn_at ? (
         <p className={classes.gone}>
           {t("incidents.comments.gone", {
@@ -104,7 +104,7 @@ function CommentItem({ incident, view, comment }: Props) {
   );
 }
 
-/** Earlier texts of a comment, and the people that it notified. */
+/** Earlier versions of a comment, and the mentioned users who were or were not notified. */
 function CommentHistory({ comment }: { comment: Comment }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
@@ -139,7 +139,7 @@ function CommentHistory({ comment }: { comment: Comment }) {
   );
 }
 
-/** The text with its addresses and names; everything else in it stays text. */
+/** Comment text with links and mentioned names; HTML in it is displayed as plain text. */
 function CommentText({ text, names }: { text: string; names: readonly string[] }) {
   return splitComment(text, names).map((commentPart: CommentPart, at) =>
     commentPart.kind === "link" ? (
@@ -163,7 +163,7 @@ interface AboutProps {
   at: string;
 }
 
-/** What a comment is about, and the way there. */
+/** Subject of a comment: a button that opens its step or the pins, or the summary of its hypothesis. */
 function CommentSubject({ incident, view, about, at }: AboutProps) {
   const { t } = useTranslation();
   const pick = useLocalized();

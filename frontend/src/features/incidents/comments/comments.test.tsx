@@ -15,7 +15,7 @@ afterEach(() => {
 const list = () => screen.findByRole("list", { name: "Comments" });
 
 describe("comments on an incident", () => {
-  it("show text as text, addresses as links, and what was withdrawn as withdrawn", async () => {
+  it("show HTML as plain text, URLs as links, and withdrawn comments as withdrawn", async () => {
     openScreen(PLACE);
     const comments = within(await list());
     expect(comments.getByText(/<b>do not<\/b> restart it/)).toBeVisible();
@@ -26,7 +26,7 @@ describe("comments on an incident", () => {
     expect(comments.getByText(/without a personal channel: lena/)).toBeVisible();
   });
 
-  it("offer names behind an @, taken with the keyboard, and send with Ctrl+Enter", async () => {
+  it("suggest names after an @, insert them with Enter, and send with Ctrl+Enter", async () => {
     const user = userEvent.setup();
     openScreen(PLACE);
     const box = await screen.findByRole("textbox", { name: "Comment" });
@@ -45,7 +45,7 @@ describe("comments on an incident", () => {
     expect(within(await list()).getByText("Notified: wei")).toBeVisible();
   });
 
-  it("are edited by their author, with Escape to leave it", async () => {
+  it("are edited by their author, and Escape cancels the edit", async () => {
     const user = userEvent.setup();
     openScreen(PLACE);
     const comments = within(await list());
@@ -55,7 +55,7 @@ describe("comments on an incident", () => {
     expect(field).not.toBeInTheDocument();
   });
 
-  it("are read and not written by a viewer", async () => {
+  it("are read-only for a viewer", async () => {
     state.role = "viewer";
     openScreen(PLACE);
     await list();

@@ -10,7 +10,7 @@ import classes from "../page/Incidents.module.css";
 import { IncidentForm } from "./IncidentForm";
 import type { IncidentDialogProps } from "./types";
 
-/** Dismisses a playbook with its open steps, which are listed. */
+/** Dialog that dismisses a playbook; it lists the open steps that are skipped. */
 export function DismissPlaybookDialog({ incident, view, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
   const pick = useLocalized();
@@ -56,7 +56,7 @@ export function DismissPlaybookDialog({ incident, view, onClose }: IncidentDialo
   );
 }
 
-/** That a playbook is not asked any more, and why. */
+/** State of a dismissed or refuted playbook, with the reason as tooltip. */
 export function PlaybookStateTag({ playbook }: { playbook: Incident["playbooks"][number] | undefined }) {
   const { t } = useTranslation();
   if (!playbook || playbook.state === "active") return null;

@@ -9,7 +9,7 @@ import classes from "../page/Incidents.module.css";
 import { IncidentForm } from "./IncidentForm";
 import type { IncidentDialogProps } from "./types";
 
-/** Title, severity, symptom and window of an incident. */
+/** Dialog that edits title, severity, symptom and time window of an incident. */
 export function EditDialog({ incident, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
   const write = useWrite(incident, onClose, true);

@@ -7,7 +7,7 @@ import { PlaybookSelect } from "../list/PlaybookSelect";
 import { IncidentForm } from "./IncidentForm";
 import type { IncidentDialogProps } from "./types";
 
-/** More hosts, each with what on it is looked at and as what; and more playbooks to go by. */
+/** Dialog that adds hosts, each with scope and role, and playbooks to an incident. */
 export function HostsDialog({ incident, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
   const [hosts, setHosts] = useState<readonly HostDraft[]>([]);

@@ -11,7 +11,7 @@ import type { IncidentDialogProps } from "./types";
 const MAX_NUMBERS = 60;
 const LOWER_IS_BETTER = ["lower", "higher"] as const;
 
-/** Every number that a fix can be judged by, under its name. */
+/** Return all metrics that can verify a fix, as options sorted by name. */
 function useNumbers(): { value: string; label: string }[] {
   const metrics = useMetrics().data;
   const { metric } = useNames();
@@ -24,7 +24,7 @@ function useNumbers(): { value: string; label: string }[] {
   );
 }
 
-/** An explanation that no playbook here has. */
+/** Dialog that adds a hypothesis which none of the incident's playbooks contains. */
 export function HypothesisDialog({ incident, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
   const names = useNames();

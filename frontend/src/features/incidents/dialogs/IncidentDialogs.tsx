@@ -28,7 +28,7 @@ const DIALOGS = {
   export: ExportDialog,
 } as const;
 
-/** The open dialog of an incident, as the address names it. */
+/** The dialog named in the URL, if any. */
 export function IncidentDialogs({ incident, view }: Omit<IncidentDialogProps, "onClose">) {
   if (view.dialog === "") return null;
   const Open = DIALOGS[view.dialog];

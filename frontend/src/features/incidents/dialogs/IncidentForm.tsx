@@ -17,12 +17,12 @@ interface Props {
   size?: string;
   onSubmit: () => void;
   onClose: () => void;
-  /** Leads to a step that a refusal names. */
+  /** Opens a step that an error lists. */
   onStep?: (key: string) => void;
   children: ReactNode;
 }
 
-/** A dialog that changes the incident. It shows what the server refused and what to do; the input is kept. */
+/** Dialog with a form that changes the incident. It displays errors and edit conflicts, and keeps the input. */
 export function IncidentForm(props: Props) {
   const { incident, write, title, submit, ready = true, size = "40rem", onSubmit, onClose, children } = props;
   const { t } = useTranslation();

@@ -12,7 +12,7 @@ import type { IncidentDialogProps } from "./types";
 
 const WEEK_MS = 7 * 86_400_000;
 
-/** A finding that is known and harmless on a host: it is shown further, and does not count until it expires. */
+/** Dialog that mutes a rule on a host. Its findings stay visible, but do not count until the mute expires. */
 export function MuteDialog({ view, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
   const names = useNames();

@@ -17,7 +17,7 @@ interface Props {
 
 const REASON_LEAST = 3;
 
-/** What still holds up the end, by playbook: each step leads to itself; those that are ticked are waived with one reason. */
+/** Open steps that block a state change, by playbook. Steps can be opened, or selected and waived with a reason. */
 export function OpenStepsPanel({ incident, onStep }: Props) {
   const { t } = useTranslation();
   const books = [...new Set(incident.gaps.map(playbookIdOf))];
@@ -102,20 +102,20 @@ interface ChoiceProps extends Props {
   onChange: (chosen: readonly string[]) => void;
 }
 
-/** Steps by their questions, each with a tick. */
+/** Checkboxes of steps, labeled with their questions. */
 export function StepCheckboxes({ incident, steps, chosen, onChange, onStep }: ChoiceProps) {
   const { t } = useTranslation();
   const pick = useLocalized();
   return (
     <ul className={classes.openSteps}>
       {steps.map((key) => {
-        const asks = pick(incident.steps.find((step) => step.key === key)?.question) || key;
+        const question = pick(incident.steps.find((step) => step.key === key)?.question) || key;
         return (
           <li key={key}>
             <Checkbox
               size="xs"
-              label={onStep ? undefined : asks}
-              aria-label={t("incidents.step.waiveThis", { step: asks })}
+              label={onStep ? undefined : question}
+              aria-label={t("incidents.step.waiveThis", { step: question })}
               checked={chosen.includes(key)}
               onChange={(event) =>
                 onChange(
@@ -125,7 +125,7 @@ export function StepCheckboxes({ incident, steps, chosen, onChange, onStep }: Ch
             />
             {onStep && (
               <Button size="compact-sm" variant="subtle" onClick={() => onStep(key)}>
-                {asks}
+                {question}
               </Button>
             )}
           </li>

@@ -10,7 +10,7 @@ import classes from "../page/Incidents.module.css";
 import { IncidentForm } from "./IncidentForm";
 import type { IncidentDialogProps } from "./types";
 
-/** A cause that was named and was not it. It is counted, so that the name is trusted no more than it deserves. */
+/** Dialog that rejects a named cause. The rejection lowers the accuracy displayed for that cause. */
 export function RejectCauseDialog({ incident, view, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
   const names = useNames();

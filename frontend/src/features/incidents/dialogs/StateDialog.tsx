@@ -8,7 +8,7 @@ import classes from "../page/Incidents.module.css";
 import { IncidentForm } from "./IncidentForm";
 import type { IncidentDialogProps } from "./types";
 
-/** The next state of an incident, and what it asks for; back needs a reason. */
+/** Dialog that changes the state of an incident. A return to an earlier state requires a reason. */
 export function StateDialog({ incident, view, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
   const write = useWrite(incident, onClose);

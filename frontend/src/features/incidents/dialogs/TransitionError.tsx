@@ -14,7 +14,7 @@ interface Props {
 
 const STEPS_OPEN = "incident.steps_open";
 
-/** The server's refusal; open steps by playbook, to answer, waive or dismiss here. */
+/** Error of a request; if open steps block a state change, a list to answer, waive or dismiss them. */
 export function TransitionError({ incident, error, onStep }: Props) {
   const { t } = useTranslation();
   const words = useIncidentText(incident);

@@ -12,7 +12,7 @@ import type { IncidentDialogProps } from "./types";
 const VERDICTS = ["supports", "refutes", "inconclusive"] as const;
 const ALL = "all";
 
-/** What a person sees in a step, on which host, and the evidence for it. Without evidence the server refuses it. */
+/** Dialog that records a user's verdict on a step, with host and pins. The server rejects a verdict without pins. */
 export function VerdictDialog({ incident, view, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
   const pick = useLocalized();

@@ -11,7 +11,7 @@ import { IncidentForm } from "./IncidentForm";
 import { StepCheckboxes } from "./OpenStepsPanel";
 import type { IncidentDialogProps } from "./types";
 
-/** Leaves a step unanswered, on purpose and with a reason; other open steps of its playbook go along where they are ticked. */
+/** Dialog that waives a step with a reason, and optionally other open steps of its playbook. */
 export function WaiveStepDialog({ incident, view, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
   const pick = useLocalized();
@@ -53,7 +53,7 @@ export function WaiveStepDialog({ incident, view, onClose }: IncidentDialogProps
   );
 }
 
-/** That a step was left unanswered on purpose, why, and by whom. */
+/** Waiver of a step: the user and the reason. */
 export function WaiverNote({ incident, step }: { incident: Incident; step: IncidentStep }) {
   const { t } = useTranslation();
   if (!step.waived) return null;

@@ -25,7 +25,7 @@ interface Props {
   view: IncidentView;
 }
 
-/** The step that is looked at: what it asks, what each host answers, the numbers behind that, and who sees it otherwise. */
+/** Selected step: question, verdict per host with its numbers, disagreements, source views and pins. */
 export function EvidencePanel({ incident, view }: Props) {
   const { t } = useTranslation();
   const pick = useLocalized();
@@ -175,7 +175,7 @@ function StepAnswer({ incident, view, step, answer, gap }: StepAnswerProps) {
   );
 }
 
-/** What was pinned for this step. */
+/** Pins of the step. */
 function StepPins({ incident, step }: { incident: Incident; step: IncidentStep }) {
   const { t } = useTranslation();
   const pins = incident.pins.filter((pin) => pin.step === step.key);

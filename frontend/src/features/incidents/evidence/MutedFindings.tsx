@@ -10,7 +10,7 @@ import { FindingRow } from "../../../widgets/findings/FindingRow";
 import type { HostAnswer } from "../api";
 import classes from "./Evidence.module.css";
 
-/** What was found and does not count on this host: why, until when, and the way to let it count again. */
+/** Muted findings of a host: reason, expiry, and a button to unmute. */
 export function MutedFindings({ incident, answer }: { incident: Incident; answer: HostAnswer }) {
   const { t } = useTranslation();
   const time = useTimeFormat();

@@ -14,7 +14,7 @@ import classes from "./Evidence.module.css";
 
 const MAX_LINES = 40;
 
-/** The brushed time, where there is one; else the lines behind the first number of the step. */
+/** Return a pin of the brushed time range, else of the first cited artifact lines of the step, else undefined. */
 export function currentPinTarget(
   incident: Incident,
   view: IncidentView,
@@ -59,7 +59,7 @@ export function currentPinTarget(
   };
 }
 
-/** Pins what the evidence pane shows, with one key. */
+/** Button that pins the current selection of the evidence pane; the key `e` clicks it. */
 export function PinSelectionButton({ incident, view }: { incident: Incident; view: IncidentView }) {
   const { t } = useTranslation();
   const [{ b }] = useTimeState();

@@ -6,7 +6,7 @@ import { PinItem } from "../../../widgets/pins/PinItem";
 import { type IncidentView, stepNumber } from "../page/useIncidentView";
 import classes from "./Evidence.module.css";
 
-/** All pins: each opens the view that it was taken from, and shows whether that is unchanged. */
+/** All pins, newest first; each links to its source view and shows whether the source is unchanged. */
 export function PinsPanel({ incident, view }: { incident: Incident; view: IncidentView }) {
   const { t } = useTranslation();
   const pick = useLocalized();

@@ -7,7 +7,7 @@ import { useTranslation } from "../../../lib/text/useTranslation";
 import type { IncidentStep } from "../api";
 import classes from "./Evidence.module.css";
 
-/** Verdicts of the two states of a step's rule, and the caveat of the step. */
+/** Verdicts of a step if its rule matches or does not match, and the caveat of the step. */
 export function RuleExplanation({ step }: { step: IncidentStep }) {
   const { t } = useTranslation();
   const names = useNames();

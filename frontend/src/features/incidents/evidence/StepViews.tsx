@@ -13,7 +13,7 @@ import classes from "./Evidence.module.css";
 
 const MAX_VIEWS = 2;
 
-/** The places of an answer, each artifact once, with all of its lines. */
+/** Return the cited artifacts of an answer, each once with all its cited lines. */
 function listStepViews(answer: HostAnswer): Cited[] {
   const out = new Map<string, Cited>();
   for (const source of answer.findings.flatMap((each) =>
@@ -26,13 +26,13 @@ function listStepViews(answer: HostAnswer): Cited[] {
   return [...out.values()];
 }
 
-/** Links to the evidence of a step: its run, its time range, the flame graph, rows and raw lines. */
+/** Evidence of a step: links to run, time range and profiles; charts, flame graph, cited rows and artifact lines. */
 export function StepViews({ answer }: { answer: HostAnswer }) {
   const { t } = useTranslation();
   const names = useNames();
   const run = useRun(answer.run_id ?? "").data;
   const places = listStepViews(answer);
-  const findings = answer.findings
+  const profileCitation = answer.findings
     .flatMap((finding) => finding.numbers.flatMap((number) => number.citations))
     .find((source) => source.profile);
   const rules = [...new Set(answer.findings.map((finding) => finding.rule))];
@@ -75,11 +75,11 @@ export function StepViews({ answer }: { answer: HostAnswer }) {
         </p>
       )}
       {rules.length > 0 && run && <RunCharts runId={run.id} findings={rules} isRelated />}
-      {findings && (
+      {profileCitation && (
         <ProfilePreview
-          key={findings.profile}
-          profile={findings.profile ?? ""}
-          frame={findings.frame ?? ""}
+          key={profileCitation.profile}
+          profile={profileCitation.profile ?? ""}
+          frame={profileCitation.frame ?? ""}
         />
       )}
       {run?.tables.map((table) => {

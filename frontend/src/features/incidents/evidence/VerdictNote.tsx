@@ -10,7 +10,7 @@ import type { HostAnswer, PersonVerdict } from "../api";
 import { EditConflict } from "../page/EditConflict";
 import classes from "./Evidence.module.css";
 
-/** A verdict of a user, in their words, with what they cite. */
+/** Verdict of a user with note and cited pins, and a button to withdraw it. */
 export function VerdictNote(props: { incident: Incident; answer: HostAnswer; person: PersonVerdict }) {
   const { incident, person } = props;
   const { t } = useTranslation();

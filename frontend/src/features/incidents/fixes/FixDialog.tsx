@@ -11,10 +11,10 @@ import type { IncidentDialogProps } from "../dialogs/types";
 import classes from "../page/Incidents.module.css";
 import { useCauseName } from "../page/useIncidentView";
 
-/** The card that no playbook has: what is known about the cause itself. */
+/** Key of the option that fills in the cause's own fix and risk instead of a playbook's remediation. */
 const ADVICE = "cause";
 
-/** What to change: after a card of the playbook, or one's own; with its risk and its way back. */
+/** Dialog that plans a fix: from a remediation or as free text, with risk and rollback. */
 export function FixDialog({ incident, view, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
   const pick = useLocalized();
@@ -25,7 +25,7 @@ export function FixDialog({ incident, view, onClose }: IncidentDialogProps) {
     true,
   );
   const playbooks = usePlaybooksOf(incident.playbooks.map((playbook) => playbook.id));
-  // A confirmed cause has its fix already.
+  // Prefer a likely cause, because a confirmed cause already has a fix.
   const unproven = incident.causes.find((cause) => cause.confidence === "likely") ?? incident.causes[0];
   const [hypothesis, setHypothesis] = useState(
     incident.hypotheses.find((hypothesis) => hypothesis.key === view.what)?.key ??
@@ -147,7 +147,7 @@ export function FixDialog({ incident, view, onClose }: IncidentDialogProps) {
   );
 }
 
-/** The time from which a fix is in effect; it separates before from after. */
+/** Dialog that records when a fix took effect. This time separates "before" from "after". */
 export function AppliedDialog({ incident, view, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
   const write = useWrite(incident, onClose, true);

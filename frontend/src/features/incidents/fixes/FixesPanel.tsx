@@ -14,7 +14,7 @@ import type { IncidentView } from "../page/useIncidentView";
 import { VerificationPanel } from "../verification/VerificationPanel";
 import classes from "./Fixes.module.css";
 
-/** What was changed or is to be: where, how, at what risk, how it is taken back, and whether it worked. */
+/** Planned and applied fixes: hosts, command, risk, rollback and verifications. */
 export function FixesPanel({ incident, view }: { incident: Incident; view: IncidentView }) {
   const { t } = useTranslation();
   const plan = incident.permissions.edit && (

@@ -10,12 +10,12 @@ import classes from "../page/Incidents.module.css";
 
 const EXPORT_OPTIONS = ["whole", "redacted"] as const;
 
-/** One file that another Culprit imports. It is fetched and not linked to, so that a refusal has its sentence. */
+/** Dialog that exports an incident bundle. It fetches the file instead of linking to it, to display errors. */
 export function ExportDialog({ incident, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
   const [how, setHow] = useState<(typeof EXPORT_OPTIONS)[number]>("whole");
   const [chosen, setChosen] = useState<boolean>();
-  // Comments are for colleagues: they are exported only on request.
+  // Comments are meant for colleagues, so a redacted export omits them by default.
   const comments = chosen ?? how === "whole";
   const make = useMutation({
     mutationFn: () =>
@@ -78,6 +78,6 @@ function saveFile(file: File): void {
   link.href = URL.createObjectURL(file);
   link.download = file.name;
   link.click();
-  // The browser has taken hold of the bytes by the next turn.
+  // The browser has started the download by the next task of the event loop.
   setTimeout(() => URL.revokeObjectURL(link.href));
 }

@@ -6,7 +6,7 @@ import type { Origin as From } from "../api";
 import { type DifferenceGroup, groupDifferences } from "./groupDifferences";
 import classes from "./ImportOrigin.module.css";
 
-/** The origin of an imported incident, and whether its rules give the same results here. */
+/** Origin of an imported incident, and differences between its original and its local rule results. */
 export function ImportOrigin({ incident, origin }: { incident: Incident; origin: From }) {
   const { t } = useTranslation();
   const compared = origin.compared;
@@ -32,7 +32,7 @@ export function ImportOrigin({ incident, origin }: { incident: Incident; origin:
       {compared && compared.difference_count > 0 && (
         <details className={classes.different}>
           <summary>{t("incidents.origin.differences", { count: compared.difference_count })}</summary>
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable list must be reachable by keyboard */}
           <ul className={classes.list} tabIndex={0}>
             {groupDifferences(compared.differences).map((differenceGroup) => (
               <DifferenceItem

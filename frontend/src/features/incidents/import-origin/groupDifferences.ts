@@ -1,11 +1,11 @@
 import type { OriginDifference } from "../api";
 
-/** Verdicts that differ in the same way, on each run or host. */
+/** A difference that several runs or hosts share; `on` lists their IDs. */
 export interface DifferenceGroup extends Omit<OriginDifference, "on"> {
   on: string[];
 }
 
-/** One rule that is missing everywhere is one line, and not one for each run. */
+/** Merge differences that are equal except for their run or host. */
 export function groupDifferences(different: readonly OriginDifference[]): DifferenceGroup[] {
   const groups = new Map<string, DifferenceGroup>();
   for (const { on, ...same } of different) {

@@ -44,7 +44,7 @@ describe("an imported incident", () => {
     expect(screen.queryByText(/differs? here/)).toBeNull();
   });
 
-  it("names each verdict that is another one here, with both values and why", async () => {
+  it("lists each verdict that differs here, with both values and the reason", async () => {
     const user = userEvent.setup();
     const step = {
       kind: "step",
@@ -92,7 +92,7 @@ describe("an imported incident", () => {
     expect(item.getByText(numbers.map((item) => `#${item}`).join(" "))).toBeVisible();
   });
 
-  it("is still being read at first", async () => {
+  it("shows progress until its rule results are compared", async () => {
     imported({ ...ORIGIN, compared: null });
     expect(await screen.findByText(/Reading its runs/)).toBeVisible();
   });
@@ -110,12 +110,12 @@ describe("the export dialog", () => {
   });
   afterEach(() => vi.restoreAllMocks());
 
-  it("saves the file, and shows the reason where there is none", async () => {
+  it("shows the server's error, and saves the file on the next attempt", async () => {
     const user = userEvent.setup();
-    let still = true;
+    let isParsing = true;
     answerInstead(({ path }) => {
       if (!path.endsWith("/export")) return undefined;
-      return still ? problem(409, "transfer.being_parsed", "") : ok({});
+      return isParsing ? problem(409, "transfer.being_parsed", "") : ok({});
     });
     openScreen(`/incidents/${RICH.id}?dialog=export`);
     const dialog = within(await screen.findByRole("dialog"));
@@ -125,7 +125,7 @@ describe("the export dialog", () => {
     await user.click(dialog.getByRole("button", { name: "Export" }));
     expect(await dialog.findByText(/are still being parsed/)).toBeVisible();
     expect(downloads).toEqual([]);
-    still = false;
+    isParsing = false;
     await user.click(dialog.getByRole("button", { name: "Export" }));
     await waitFor(() => expect(downloads).toHaveLength(1));
     expect(
@@ -139,7 +139,7 @@ describe("the export dialog", () => {
 });
 
 describe("the import dialog", () => {
-  it("takes an exported incident and opens it", async () => {
+  it("imports an exported incident and opens it", async () => {
     const user = userEvent.setup();
     answerInstead(({ path }) =>
       path === "/incidents/import"

@@ -9,7 +9,7 @@ import { EditConflict } from "../page/EditConflict";
 import { entrySentence, useIncidentText } from "../page/useIncidentText";
 import classes from "./Journal.module.css";
 
-/** What happened in this incident, newest first, and the place to write something down. It grows while one looks. */
+/** Journal of the incident, newest entry first, with a form for notes. It polls for new entries. */
 export function JournalPanel({ incident, pollMs }: { incident: Incident; pollMs: number | false }) {
   const { t } = useTranslation();
   const time = useTimeFormat();

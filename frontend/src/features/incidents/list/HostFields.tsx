@@ -14,7 +14,7 @@ interface Props {
   without?: readonly string[];
 }
 
-/** Hosts, and for each what on it is looked at, and as what it belongs to the incident. */
+/** Form fields of the hosts of an incident, each with its scope and its role. */
 export function HostFields({ hosts, onChange, without = [] }: Props) {
   const { t } = useTranslation();
   const known = useHosts({ state: "active" }).data ?? [];

@@ -29,7 +29,7 @@ const matchesFilter = (incident: IncidentSummary, q: string): boolean =>
     .toLowerCase()
     .includes(q.toLowerCase());
 
-/** What is wrong now, for the morning meeting: state, symptom, named cause, and what is still missing. */
+/** Filtered list of incidents; without any incident, the ways to get started. */
 export function IncidentsPage() {
   const { t } = useTranslation();
   const may = usePermission();

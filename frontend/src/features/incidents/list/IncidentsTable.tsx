@@ -13,7 +13,7 @@ import { STATE_TONES } from "../page/states";
 
 const HOSTS = 2;
 
-/** The first thing that an incident still lacks on its way to a proven cure; undefined where nothing is missing. */
+/** Return the first missing part of an incident: cause, fix, proof or closing; undefined for a resolved incident. */
 export function countMissingSteps({ state, causes, fixes }: IncidentSummary) {
   if (state === "resolved") return undefined;
   if (causes.length === 0) return "cause" as const;
@@ -23,7 +23,7 @@ export function countMissingSteps({ state, causes, fixes }: IncidentSummary) {
   return "close" as const;
 }
 
-/** Incidents, one a row: what hurts, what it is, and what is missing. */
+/** Table of incidents: state, symptom, hosts, causes, and the first missing part. */
 export function IncidentsTable({ items }: { items: readonly IncidentSummary[] }) {
   const { t } = useTranslation();
   const names = useNames();

@@ -19,7 +19,7 @@ import { SymptomFields } from "./SymptomFields";
 const SEVERITIES = ["1", "2", "3", "4"] as const;
 const UNKNOWN = "3";
 
-/** What is wrong, where and since when. From a diagnosis it begins with what that found. */
+/** Dialog that creates an incident. A diagnosis fills in its host, cause and reason. */
 export function NewIncidentDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   const navigate = useNavigate();

@@ -8,13 +8,13 @@ import { suggestPlaybooks } from "./incidentDraft";
 interface Props {
   chosen: readonly string[];
   onChange: (ids: readonly string[]) => void;
-  /** What is known: words of the symptom, and causes that were named. */
+  /** Text of the symptom, for suggestions. */
   words: string;
   causes: readonly string[];
   without?: readonly string[];
 }
 
-/** Which playbooks to go by: those that fit what is known first, then any. */
+/** Select of playbooks; those that match the symptom or the causes are suggested as checkboxes. */
 export function PlaybookSelect({ chosen, onChange, words, causes, without = [] }: Props) {
   const { t } = useTranslation();
   const pick = useLocalized();
@@ -22,7 +22,7 @@ export function PlaybookSelect({ chosen, onChange, words, causes, without = [] }
     (playbook) => playbook.steps > 0 && !without.includes(playbook.id),
   );
   const fitting = suggestPlaybooks(all, causes, words);
-  const flip = (id: string) =>
+  const toggle = (id: string) =>
     onChange(chosen.includes(id) ? chosen.filter((item) => item !== id) : [...chosen, id]);
   return (
     <fieldset className={classes.fieldset}>
@@ -35,7 +35,7 @@ export function PlaybookSelect({ chosen, onChange, words, causes, without = [] }
           label={pick(playbook.title)}
           description={pick(playbook.symptom)}
           checked={chosen.includes(playbook.id)}
-          onChange={() => flip(playbook.id)}
+          onChange={() => toggle(playbook.id)}
         />
       ))}
       <MultiSelect

@@ -10,7 +10,7 @@ interface Props {
   onChange: (next: SymptomDraft) => void;
 }
 
-/** What users feel, before and now, with units; of which service and since when. */
+/** Form fields of a symptom: service, start, description, and levels before and now with their units. */
 export function SymptomFields({ value, onChange }: Props) {
   const { t } = useTranslation();
   const services = useServices();

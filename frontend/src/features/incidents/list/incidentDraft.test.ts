@@ -7,16 +7,16 @@ import {
   toSymptomDraft,
 } from "./incidentDraft";
 
-describe("a symptom as it is typed", () => {
+describe("the draft of a symptom", () => {
   it.each([
     ["2.3", 2.3],
     ["2,3", 2.3],
     [" 40 ", 40],
     ["", undefined],
     ["many", undefined],
-  ])("reads %j as %j", (text, value) => expect(parseNumber(text)).toBe(value));
+  ])("parses %j as %j", (text, value) => expect(parseNumber(text)).toBe(value));
 
-  it("sends only what is known", () => {
+  it("sends null for empty fields", () => {
     const draft = toSymptomDraft();
     draft.latency.after = "2300";
     expect(toSymptomBody(draft)).toMatchObject({
@@ -28,7 +28,7 @@ describe("a symptom as it is typed", () => {
     expect(isSymptomValid(draft)).toBe(false);
   });
 
-  it("comes back as typed", () => {
+  it("is unchanged after a round trip", () => {
     const levels = {
       service: "feed",
       description: "slow",
@@ -41,7 +41,7 @@ describe("a symptom as it is typed", () => {
   });
 });
 
-describe("playbooks that are suggested", () => {
+describe("suggested playbooks", () => {
   const book = (id: string, causes: string[], symptom: string, steps = 3) => ({
     id,
     kind: "case",
@@ -56,7 +56,7 @@ describe("playbooks that are suggested", () => {
     book("reference", ["cpu-oversubscribed"], "requests wait", 0),
   ];
 
-  it("are those of a named cause first, then those with the same words", () => {
+  it("start with those of a named cause, then those that share words", () => {
     expect(suggestPlaybooks(books, ["cpu-oversubscribed"], "slow reads").map((item) => item.id)).toEqual([
       "cpu",
       "disk",

@@ -4,7 +4,7 @@ import type { HostRole, Symptom } from "../api";
 export const LEVELS = ["latency", "errors", "rate"] as const;
 export type LevelName = (typeof LEVELS)[number];
 
-/** Units that people write behind the numbers of a symptom; the first is offered. */
+/** Suggested units of symptom levels; the first is the default. */
 export const UNITS: Record<LevelName, readonly string[]> = {
   latency: ["ms", "s"],
   errors: ["%", "/s"],
@@ -17,7 +17,7 @@ export interface LevelDraft {
   unit: string;
 }
 
-/** A symptom as it is typed. */
+/** Form values of a symptom. */
 export type SymptomDraft = { service: string; description: string; since: string } & Record<
   LevelName,
   LevelDraft
@@ -45,7 +45,7 @@ export const toSymptomDraft = (symptom?: Symptom): SymptomDraft => ({
   rate: level("rate", symptom?.rate),
 });
 
-/** A number as people type it, with a comma or a point; undefined where it is none. */
+/** Parse a number with a decimal comma or point; return undefined for other text. */
 export function parseNumber(text: string): number | undefined {
   const plain = text.trim().replace(",", ".");
   const value = Number(plain);
@@ -60,8 +60,8 @@ export const isSymptomValid = (draft: SymptomDraft): boolean =>
 
 export function toSymptomBody(draft: SymptomDraft) {
   const toLevel = ({ before, after, unit }: LevelDraft) => {
-    const [was, is] = [parseNumber(before), parseNumber(after)];
-    return was === undefined && is === undefined ? null : { before: was ?? null, after: is ?? null, unit };
+    const [from, to] = [parseNumber(before), parseNumber(after)];
+    return from === undefined && to === undefined ? null : { before: from ?? null, after: to ?? null, unit };
   };
   return {
     service: draft.service.trim(),
@@ -89,9 +89,9 @@ interface PlaybookLike {
 }
 
 const SHORT = 4;
-/** Words of four letters and more; Chinese, which has no spaces, in pairs of characters. */
+/** Return the distinct words of at least `SHORT` letters; Chinese text, which has no spaces, as pairs of characters. */
 const splitWords = (text: string): string[] => {
-  const match = text
+  const words = text
     .toLowerCase()
     .split(/[^\p{L}\p{N}]+/u)
     .flatMap((item) =>
@@ -101,10 +101,10 @@ const splitWords = (text: string): string[] => {
           ? [item]
           : [],
     );
-  return [...new Set(match)];
+  return [...new Set(words)];
 };
 
-/** Playbooks that have a cause that was named, or speak of the same in their symptom; the best first. */
+/** Return up to `most` playbooks that share a named cause or words of the symptom, best match first. */
 export function suggestPlaybooks<P extends PlaybookLike>(
   playbooks: readonly P[],
   causes: readonly string[],
@@ -112,16 +112,16 @@ export function suggestPlaybooks<P extends PlaybookLike>(
   most = 5,
 ): P[] {
   const symptomWords = splitWords(words);
-  const worth = (item: P) => {
+  const scoreOf = (item: P) => {
     const text = `${item.title.en} ${item.symptom.en} ${item.title.zh} ${item.symptom.zh}`.toLowerCase();
     const shared = item.causes.filter((cause) => causes.includes(cause)).length;
     return 10 * shared + symptomWords.filter((word) => text.includes(word)).length;
   };
   return playbooks
     .filter((playbook) => playbook.steps > 0)
-    .map((playbook) => ({ playbook, worth: worth(playbook) }))
-    .filter(({ worth: of }) => of > 0)
-    .sort((a, b) => b.worth - a.worth)
+    .map((playbook) => ({ playbook, score: scoreOf(playbook) }))
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score)
     .slice(0, most)
     .map(({ playbook }) => playbook);
 }

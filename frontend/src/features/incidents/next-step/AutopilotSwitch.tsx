@@ -9,7 +9,7 @@ import { EditConflict } from "../page/EditConflict";
 
 const TIERS = ["light", "standard", "deep"] as const;
 
-/** Starts the autopilot up to a tier; or shows that it runs, and stops it. */
+/** Menu that starts the autopilot up to a tier; while it runs, its state and a stop button. */
 export function AutopilotSwitch({ incident }: { incident: Incident }) {
   const { t } = useTranslation();
   const write = useWrite(incident);

@@ -28,11 +28,11 @@ const NOTHING_LEFT = "autopilot.nothing_left";
 interface Props {
   incident: Incident;
   view: IncidentView;
-  /** Grows with every press of `n`: the first shows what would run, the second runs it. */
+  /** Number of presses of `n`. The first press expands the proposed step, the second runs it. */
   requestCount: number;
 }
 
-/** The next step. Shows its progress while it runs, then its result and the step that follows. */
+/** Next step: its proposal, its progress while it runs, then its result with the following proposal. */
 export function NextStepPanel({ incident, view, requestCount }: Props) {
   const { t } = useTranslation();
   const cache = useQueryClient();
@@ -44,14 +44,14 @@ export function NextStepPanel({ incident, view, requestCount }: Props) {
   useEffect(() => {
     if (step && host) setLast({ step, host, run });
   }, [step, host, run]);
-  const going = running !== undefined;
+  const isRunning = running !== undefined;
   useEffect(() => {
-    // The results are on the timeline of the host too.
-    if (!going && last) void cache.invalidateQueries({ queryKey: keys.hosts });
-  }, [going, last, cache]);
+    // The timeline of the host displays the results, too.
+    if (!isRunning && last) void cache.invalidateQueries({ queryKey: keys.hosts });
+  }, [isRunning, last, cache]);
   const resolved = incident.state === "resolved";
   const next = resolved ? null : incident.next;
-  // The answer panel leads: a diagnosis runs, or is the first thing to do.
+  // Without steps, the answer panel shows the running diagnosis or offers the first diagnosis.
   const isDiagnosedFirst =
     incident.diagnoses.every((item) => item.state === "running") &&
     incident.hosts.some((item) => item.can_capture && item.role !== "control");
@@ -91,7 +91,7 @@ export function NextStepPanel({ incident, view, requestCount }: Props) {
   );
 }
 
-/** Why the autopilot stopped, for as long as that is what it still waits for. */
+/** Reason why the autopilot stopped, while it still applies to the next step. */
 function AutopilotStopNote({ incident }: { incident: Incident }) {
   const { t } = useTranslation();
   const words = useIncidentText(incident);

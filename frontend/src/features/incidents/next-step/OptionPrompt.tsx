@@ -2,7 +2,7 @@ import { TextInput } from "@mantine/core";
 import { ApiError } from "../../../lib/api";
 import { useNames } from "../../../lib/text/useNames";
 
-/** The options that a step's collectors need, by collector and option. */
+/** Values of collector options that the user entered, by collector and option. */
 export type OptionAnswers = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 export interface MissingOption {
@@ -10,7 +10,7 @@ export interface MissingOption {
   readonly option: string;
 }
 
-/** The option that one of these collectors asks for; undefined where a step was refused for another reason, or was not. */
+/** Return the option that an error reports as missing for these collectors; undefined for any other error. */
 export const missingOption = (error: unknown, collectors: readonly string[]): MissingOption | undefined => {
   const sentence = error instanceof ApiError ? error.sentence : null;
   const collector = String(sentence?.params.collector);
@@ -28,7 +28,7 @@ export const addAnswer = (
   [collector]: { ...answers[collector], [option]: value.trim() },
 });
 
-/** The fields for missing options: the sentence of the refusal names what is needed and why. */
+/** Field for a missing option; the server's error message explains what is needed and why. */
 export function OptionPrompt({
   of,
   value,

@@ -20,7 +20,7 @@ interface Props {
   run: IncidentRun;
 }
 
-/** What runs now for a step, collector by collector, with the way to stop it. */
+/** Progress of a step's capture by collector, with a cancel button. */
 export function StepProgress({ incident, view, run }: Props) {
   const { t } = useTranslation();
   const pick = useLocalized();

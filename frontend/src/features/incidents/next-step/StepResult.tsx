@@ -17,11 +17,11 @@ interface Props {
   view: IncidentView;
   step: string;
   host: string;
-  /** The run that was taken for it. */
+  /** ID of the run of this step. */
   run: string;
 }
 
-/** What came of the step that ran here last. */
+/** Result of the last step that ran: the state of its run, then the verdict with a number or a reason. */
 export function StepResult({ incident, view, step: key, host, run }: Props) {
   const { t } = useTranslation();
   const pick = useLocalized();
@@ -30,15 +30,15 @@ export function StepResult({ incident, view, step: key, host, run }: Props) {
   const step = incident.steps.find((step) => step.key === key);
   const answer = step?.hosts.find((answer) => answer.host_id === host);
   if (!step || !answer) return null;
-  const came = incident.runs.find((item) => item.run_id === run);
+  const stepRun = incident.runs.find((item) => item.run_id === run);
   if (answer.run_id !== run)
     return (
       <p className={classes.result} role="status">
         <span>
           {stepNumber(view, key)} · {pick(step.question)}
         </span>
-        {came && <RunStateIcon state={came.state} />}
-        {FINISHED_STATES.has(came?.state ?? "") && <span>{t("diagnosis.deciding")}</span>}
+        {stepRun && <RunStateIcon state={stepRun.state} />}
+        {FINISHED_STATES.has(stepRun?.state ?? "") && <span>{t("diagnosis.deciding")}</span>}
         <Link to="/runs/$runId" params={{ runId: run }}>
           {t("diagnosis.run")}
         </Link>

@@ -6,7 +6,7 @@ import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "./Incidents.module.css";
 import { entrySentence, useIncidentText } from "./useIncidentText";
 
-/** Another user's change: what it was, and a button to apply one's own on top. The input is kept. */
+/** Conflict with another user's edit: lists that edit and offers to apply the current input to the new version. */
 export function EditConflict({ incident, write }: { incident: Incident; write: WriteState }) {
   if (!write.conflict) return null;
   return <ConflictDetails incident={incident} write={write} />;

@@ -6,7 +6,7 @@ import { useTranslation } from "../../../lib/text/useTranslation";
 import { HostContextView } from "../../../widgets/host-context/HostContext";
 import classes from "./Incidents.module.css";
 
-/** Context of the host of the timeline: machine, limits, neighbors, changes. Loaded when opened. */
+/** Collapsible context of a host: machine, limits, neighbors, changes. Loaded when opened. */
 export function HostContextPanel({ hostId }: { hostId: string }) {
   const { t } = useTranslation();
   return (

@@ -9,11 +9,11 @@ import type { IncidentView } from "./useIncidentView";
 interface Props {
   incident: Incident;
   view: IncidentView;
-  /** With what each host answers to the step that is looked at. */
+  /** Whether to show each host's verdict for the selected step. */
   verdicts?: boolean;
 }
 
-/** The hosts of the incident; the chosen one is shown in every pane. */
+/** Hosts of the incident; the selected host applies to all panes. */
 export function HostPicker({ incident, view, verdicts = false }: Props) {
   const { t } = useTranslation();
   return (

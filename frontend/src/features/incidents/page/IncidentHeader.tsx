@@ -72,7 +72,7 @@ function PlaybookTag({ playbook }: { playbook: Incident["playbooks"][number] }) 
   );
 }
 
-/** Who takes part; who has it open now is drawn full. */
+/** Participants of the incident; users who have it open now are highlighted. */
 function Participants({ people }: { people: readonly Person[] }) {
   const { t } = useTranslation();
   return (
@@ -94,7 +94,7 @@ function Participants({ people }: { people: readonly Person[] }) {
   );
 }
 
-/** Creates a conditional capture on the incident's hosts, whose result is evidence here. */
+/** Button that creates a conditional capture on the incident's hosts; its result becomes evidence of the incident. */
 function CreateWatcherButton({ incident }: { incident: Incident }) {
   const { t } = useTranslation();
   const may = usePermission();
@@ -118,13 +118,13 @@ function CreateWatcherButton({ incident }: { incident: Incident }) {
   );
 }
 
-/** Where an incident goes from where it is: one state on, as one button; the others in the menu. */
+/** Actions of an incident. The next state is a button; earlier states and other actions are in a menu. */
 export function IncidentActions({ incident, view }: { incident: Incident; view: IncidentView }) {
   const { t } = useTranslation();
   const at = INCIDENT_STATES.indexOf(incident.state);
-  const on = INCIDENT_STATES[at + 1];
-  const back = INCIDENT_STATES.slice(0, at).reverse();
-  const mayGo = (to: string) =>
+  const next = INCIDENT_STATES[at + 1];
+  const previous = INCIDENT_STATES.slice(0, at).reverse();
+  const mayEnter = (to: string) =>
     to === "resolved" ? incident.permissions.resolve : incident.permissions.edit;
   return (
     <>
@@ -134,9 +134,9 @@ export function IncidentActions({ incident, view }: { incident: Incident; view: 
       <ButtonLink variant="default" to="/incidents/$incidentId/reports" params={{ incidentId: incident.id }}>
         {t("reports.open")}
       </ButtonLink>
-      {on && mayGo(on) && (
-        <Button variant="default" onClick={() => view.set({ dialog: "state", what: on })}>
-          {t(`incidents.to.${on}`)}
+      {next && mayEnter(next) && (
+        <Button variant="default" onClick={() => view.set({ dialog: "state", what: next })}>
+          {t(`incidents.to.${next}`)}
         </Button>
       )}
       <Menu position="bottom-end" withinPortal>
@@ -155,7 +155,7 @@ export function IncidentActions({ incident, view }: { incident: Incident; view: 
               <Menu.Item onClick={() => view.set({ dialog: "hypothesis" })}>
                 {t("incidents.hypothesis.add")}
               </Menu.Item>
-              {back.map((state) => (
+              {previous.map((state) => (
                 <Menu.Item key={state} onClick={() => view.set({ dialog: "state", what: state })}>
                   {t("incidents.backTo", { state: t(`incidents.state.${state}`) })}
                 </Menu.Item>

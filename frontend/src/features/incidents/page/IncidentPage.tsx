@@ -28,7 +28,7 @@ import { useIncidentKeys } from "./useIncidentKeys";
 import { useIncidentMarks } from "./useIncidentMarks";
 import { useIncidentView } from "./useIncidentView";
 
-/** One investigation: the chain, the evidence of the step that is looked at, and the host's time, always in agreement. */
+/** Page of an incident: evidence chain, evidence of the selected step, and timeline of the selected host. */
 export function IncidentPage() {
   const { incidentId = "" } = useParams({ strict: false });
   const { t } = useTranslation();
@@ -61,7 +61,7 @@ interface Props {
 
 const HALF_HOUR_NS = 1800e9;
 
-/** The time that a host was measured in; where it was not, the window of the incident. */
+/** Return the padded time range of a host's runs, else of the incident; undefined without a start time. */
 function measuredRange({ runs, window }: Incident, host: string | undefined): Range | undefined {
   const own = runs.filter((run) => run.host_id === host);
   const from = own.flatMap((run) => isoToNs(run.from) ?? []);
@@ -83,10 +83,10 @@ function IncidentContent({ incident, link, pollMs }: Props) {
     () => rememberIncident({ incident: incident.id, step: step?.key ?? "" }),
     [incident.id, step?.key],
   );
-  const seen = incident.runs.some((run) => run.host_id === host?.id && run.to !== null);
+  const isMeasured = incident.runs.some((run) => run.host_id === host?.id && run.to !== null);
   useIncidentKeys(incident, view, () => setRequestCount((n) => n + 1));
   // biome-ignore lint/correctness/useExhaustiveDependencies: new measurements must not move the visible range
-  const initial = useMemo(() => measuredRange(incident, host?.id), [incident.id, host?.id, seen]);
+  const initial = useMemo(() => measuredRange(incident, host?.id), [incident.id, host?.id, isMeasured]);
   return (
     <Page
       title={<IncidentTitle incident={incident} />}

@@ -4,7 +4,7 @@ import { useTranslation } from "../../../lib/text/useTranslation";
 import { PANES, type Pane } from "./fields";
 import type { IncidentView } from "./useIncidentView";
 
-/** The tabs next to the chain: the evidence of a step, fixes, all pins, the history. */
+/** Tabs next to the evidence chain: evidence of a step, fixes, pins, comments, journal. */
 export function PaneTabs({ incident, view }: { incident: Incident; view: IncidentView }) {
   const { t } = useTranslation();
   const counts: Partial<Record<Pane, number>> = { fixes: incident.fixes.length, pins: incident.pins.length };

@@ -5,7 +5,7 @@ import type { BeforeAfter, Symptom } from "../api";
 import classes from "./Incidents.module.css";
 
 const KINDS = ["latency", "errors", "rate"] as const;
-/** Units that have steps; others stand as they were typed. */
+/** Units that are scaled with prefixes; other units are displayed as entered. */
 const SCALED = new Set(["ms", "s", "us", "ns", "%", "pct", "ratio", "bytes"]);
 
 export const symptomText = (value: number | null, unit: string): string =>
@@ -17,23 +17,23 @@ export const symptomText = (value: number | null, unit: string): string =>
 
 function SymptomLevel({ level }: { level: BeforeAfter }) {
   const { before = null, after = null, unit } = level;
-  const times = before !== null && after !== null && before !== 0 ? after / before - 1 : undefined;
+  const change = before !== null && after !== null && before !== 0 ? after / before - 1 : undefined;
   return (
     <span className="num">
       <span className="dim">{symptomText(before, unit)} → </span>
       <strong>{symptomText(after, unit)}</strong>
-      {times !== undefined && Math.abs(times) >= 0.05 && (
+      {change !== undefined && Math.abs(change) >= 0.05 && (
         <span className="dim">
           {" "}
-          ({times > 0 ? "+" : ""}
-          {percent(times)})
+          ({change > 0 ? "+" : ""}
+          {percent(change)})
         </span>
       )}
     </span>
   );
 }
 
-/** What users feel: rate, errors and latency, before and now. */
+/** Latency, errors and rate of a symptom, before and now. */
 export function SymptomLevels({ symptom }: { symptom: Symptom }) {
   const { t } = useTranslation();
   return KINDS.map((kind) => {
@@ -48,7 +48,7 @@ export function SymptomLevels({ symptom }: { symptom: Symptom }) {
   });
 }
 
-/** The symptom as the root of the chain. */
+/** Symptom at the top of the evidence chain: description, levels, service and start. */
 export function SymptomFacts({ symptom }: { symptom: Symptom }) {
   const { t } = useTranslation();
   const time = useTimeFormat();

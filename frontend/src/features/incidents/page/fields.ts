@@ -20,7 +20,7 @@ export const DIALOGS = [
   "export",
 ] as const;
 
-/** The view of an incident: the selected step and host, the tab next to the chain, and an open dialog. */
+/** URL parameters of an incident: selected step and host, tab, open dialog, and the object of the tab or dialog. */
 export const FIELDS = {
   step: textField,
   host: textField,
@@ -29,7 +29,7 @@ export const FIELDS = {
   what: textField,
 };
 
-/** The view of the list. */
+/** URL parameters of the incident list. */
 export const LIST_FIELDS = {
   state: choiceField(
     ["", "unresolved", "open", "investigating", "identified", "mitigated", "resolved"],

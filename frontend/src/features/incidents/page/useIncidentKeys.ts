@@ -3,8 +3,8 @@ import type { Incident } from "../../../client/models";
 import type { IncidentView } from "./useIncidentView";
 
 /**
- * j and k walk the steps, n goes to the next step, e pins the current view. Not while the user types or a dialog is
- * open.
+ * Bind keys: j and k select the next and previous step, n calls `onNext`, e pins the current view. They are inactive
+ * while the user types or a dialog is open.
  */
 export function useIncidentKeys(incident: Incident, view: IncidentView, onNext: () => void): void {
   const free = () => view.dialog === "" && document.querySelector("[role=dialog]") === null;

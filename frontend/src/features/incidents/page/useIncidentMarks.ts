@@ -9,7 +9,7 @@ import type { IncidentView } from "./useIncidentView";
 
 const MARKED_KINDS = /verdict|note/;
 
-/** What people did, as marks on the time of the host: since when it hurts, fixes, verdicts, notes. */
+/** Return timeline marks of an incident: start of the symptom, applied fixes, verdicts and notes. */
 export function useIncidentMarks(incident: Incident, view: IncidentView, pollMs: number | false): TimeMark[] {
   const { t } = useTranslation();
   const words = useIncidentText(incident);

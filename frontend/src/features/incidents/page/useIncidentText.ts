@@ -7,10 +7,10 @@ import { useNames } from "../../../lib/text/useNames";
 import { useNumberName } from "../../../lib/text/useNumberName";
 import { useTranslation } from "../../../lib/text/useTranslation";
 
-/** Values of these parameters are names of the server; each has a text for readers. */
+/** Returns the display text of a message parameter, which the server sends as a key or ID. */
 type EntryText = (value: string) => string;
 
-/** The server's sentences about an incident: its steps, hypotheses, causes and verdicts under the names that the screen shows. */
+/** Return a formatter for server messages about an incident; it inserts display names of steps, causes and verdicts. */
 export function useIncidentText(incident: Incident) {
   const { t } = useTranslation();
   const sentence = useMessage();
@@ -23,8 +23,8 @@ export function useIncidentText(incident: Incident) {
       if (!of) return "";
       const keys = orderSteps(steps, hypotheses);
       const step: EntryText = (key) => {
-        const asks = pick(steps.find((step) => step.key === key)?.question);
-        return asks ? `${keys.indexOf(key) + 1} · ${asks}` : key;
+        const question = pick(steps.find((step) => step.key === key)?.question);
+        return question ? `${keys.indexOf(key) + 1} · ${question}` : key;
       };
       const verdict: EntryText = (value) =>
         t(`playbooks.verdict.${value as "supports"}`, { defaultValue: value });
@@ -81,7 +81,7 @@ export function useIncidentText(incident: Incident) {
   );
 }
 
-/** Return an entry of the journal as a sentence. */
+/** Return a journal entry as a message. */
 export const entrySentence = ({ kind, params }: Pick<JournalEntry, "kind" | "params">): Message => ({
   key: `journal.${kind}`,
   params: Object.fromEntries(

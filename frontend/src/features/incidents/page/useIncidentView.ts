@@ -7,7 +7,7 @@ import { useUrlState } from "../../../lib/urlState";
 import type { IncidentStep } from "../api";
 import { FIELDS } from "./fields";
 
-/** What of an incident is looked at. All three panes read it here, so that they always agree. */
+/** Return the selected step, host and dialog of an incident from the URL. All panes use this hook. */
 export function useIncidentView(incident: Incident) {
   const [state, set] = useUrlState(FIELDS);
   const { steps, hypotheses, gaps, next } = incident;
@@ -27,11 +27,11 @@ export function useIncidentView(incident: Incident) {
 }
 export type IncidentView = ReturnType<typeof useIncidentView>;
 
-/** The number of a step in the order of the drawing. */
+/** Return the number of a step in the evidence chain, from 1. */
 export const stepNumber = (view: Pick<IncidentView, "keys">, key: string): number =>
   view.keys.indexOf(key) + 1;
 
-/** H1, H2 … for what a step is about; undefined for a gate. */
+/** Return the hypothesis that a step tests, with its label H1, H2, …; undefined for a gate. */
 export function findHypothesis(incident: Incident, step: IncidentStep) {
   const at = incident.hypotheses.findIndex((hypothesis) => isAbout(step, hypothesis));
   const hypothesis = incident.hypotheses[at];
@@ -40,7 +40,7 @@ export function findHypothesis(incident: Incident, step: IncidentStep) {
 
 export const listBranches = (incident: Incident) => groupByBranch(incident.steps, incident.hypotheses);
 
-/** The name of a cause: published, or the words of the hypothesis that it came from. */
+/** Return a function that names a cause: its catalog name, else the summary of its hypothesis, else its ID. */
 export function useCauseName(incident: Incident) {
   const names = useNames();
   const pick = useLocalized();

@@ -9,17 +9,17 @@ import type { Judged } from "../api";
 import classes from "../fixes/Fixes.module.css";
 
 const MAX_ROWS = 30;
-/** Fewer hosts have no interval. */
+/** Minimum number of hosts for an interval. */
 const MIN_HOSTS = 3;
 
 const signedPercent = (share: number): string => `${share > 0 ? "+" : ""}${percent(share)}`;
 
-/** Where the CPUs spent their time before and after: both sides as one drawing, and each function in numbers. */
+/** CPU time by function before and after the fix: a differential flame graph and a table. */
 export function CodeChanges({ id, result }: { id: string; result: Judged }) {
   const { t } = useTranslation();
   const differential = result.differential;
   if (!differential) return <p className={classes.noCode}>{t("incidents.verify.noProfiles")}</p>;
-  const over = differential.hosts.length >= MIN_HOSTS;
+  const hasInterval = differential.hosts.length >= MIN_HOSTS;
   return (
     <>
       {differential.comparison_id && <ComparisonPreview id={differential.comparison_id} />}
@@ -28,7 +28,11 @@ export function CodeChanges({ id, result }: { id: string; result: Judged }) {
           id={`functions-${id}`}
           title={t("incidents.verify.functions")}
           count={Math.min(MAX_ROWS, differential.functions.length)}
-          hint={over ? t("incidents.verify.functionsOver", { count: differential.hosts.length }) : undefined}
+          hint={
+            hasInterval
+              ? t("incidents.verify.functionsOver", { count: differential.hosts.length })
+              : undefined
+          }
         >
           <DataTable label={t("incidents.verify.functions")} maxHeight={360}>
             <thead>
@@ -37,7 +41,7 @@ export function CodeChanges({ id, result }: { id: string; result: Judged }) {
                 <th className="right">{t("incidents.verify.side.before")}</th>
                 <th className="right">{t("incidents.verify.side.after")}</th>
                 <th className="right">{t("incidents.verify.change")}</th>
-                {over && <th>{t("incidents.verify.sure")}</th>}
+                {hasInterval && <th>{t("incidents.verify.sure")}</th>}
               </tr>
             </thead>
             <tbody>
@@ -48,9 +52,10 @@ export function CodeChanges({ id, result }: { id: string; result: Judged }) {
                   <td className="num right">{percent(functionChange.after)}</td>
                   <td className="num right">
                     {signedPercent(functionChange.change)}
-                    {over && ` [${signedPercent(functionChange.low)}, ${signedPercent(functionChange.high)}]`}
+                    {hasInterval &&
+                      ` [${signedPercent(functionChange.low)}, ${signedPercent(functionChange.high)}]`}
                   </td>
-                  {over && (
+                  {hasInterval && (
                     <td>
                       {functionChange.sure && (
                         <VerdictIcon look="supports" label={t("incidents.verify.sure")} />

@@ -9,13 +9,13 @@ import { useTranslation } from "../../../lib/text/useTranslation";
 import { CitationLink } from "../../../widgets/findings/CitationLink";
 import type { Judged, VerificationWindow } from "../api";
 
-/** The first run on the same host from before the fix, to be laid under one from after it. */
+/** Return the first run before the fix on the same host, as the baseline of a run after it. */
 const baselineOf = ({ windows }: Judged, { side, host }: VerificationWindow): string | undefined =>
   side.endsWith("after")
     ? windows.find((window) => window.host === host && window.side === side.replace("after", "before"))?.run
     : undefined;
 
-/** Every window in numbers, each at its run and its lines; and for a cohort every host. */
+/** Table of measurement windows with links to their runs and source lines; for a cohort also a table of hosts. */
 export function MeasurementWindows({ id, result }: { id: string; result: Judged }) {
   const { t } = useTranslation();
   const sentence = useMessage();

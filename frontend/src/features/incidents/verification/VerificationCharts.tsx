@@ -11,13 +11,13 @@ const ROW = 40;
 const SIDES = ["before", "after", "control_before", "control_after"] as const;
 
 export const averageOf = (windows: readonly VerificationWindow[]): number | undefined => {
-  const seen = windows.flatMap((window) => window.mean ?? []);
-  return seen.length > 0 ? seen.reduce((a, b) => a + b, 0) / seen.length : undefined;
+  const means = windows.flatMap((window) => window.mean ?? []);
+  return means.length > 0 ? means.reduce((a, b) => a + b, 0) / means.length : undefined;
 };
 
 const valuesOf = ({ values }: VerificationWindow): number[] => values.filter((value) => value !== null);
 
-/** Every window of every side on one axis from zero: a point for its mean, a line for its readings. */
+/** Chart of all windows by side on a common axis that includes zero: a dot per mean, a line over its readings. */
 export function WindowsChart({ result }: { result: Judged }) {
   const { t } = useTranslation();
   const sides = SIDES.map((side) => ({
@@ -89,21 +89,27 @@ interface SpreadBarProps {
 }
 
 function SpreadBar({ window, x, y, side, unit }: SpreadBarProps) {
-  const seen = valuesOf(window);
+  const readings = valuesOf(window);
   const mean = window.mean ?? 0;
   return (
     <g>
-      {seen.length > 1 && (
-        <line x1={x(Math.min(...seen))} x2={x(Math.max(...seen))} y1={y} y2={y} className={classes.spread} />
+      {readings.length > 1 && (
+        <line
+          x1={x(Math.min(...readings))}
+          x2={x(Math.max(...readings))}
+          y1={y}
+          y2={y}
+          className={classes.spread}
+        />
       )}
       <circle cx={x(mean)} cy={y} r="4" className={side.endsWith("before") ? classes.before : classes.after}>
-        <title>{`${window.host} ${quantity(mean, unit)}, n ${seen.length}`}</title>
+        <title>{`${window.host} ${quantity(mean, unit)}, n ${readings.length}`}</title>
       </circle>
     </g>
   );
 }
 
-/** The change with its interval, against the bar below which no change counts. */
+/** Chart of the relative change with its interval, and the band of ± minimum change in which no change counts. */
 export function IntervalChart({ result }: { result: Judged }) {
   const { t } = useTranslation();
   const { change, low, high, minimum_change } = result;

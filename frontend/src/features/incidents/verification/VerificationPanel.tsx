@@ -27,7 +27,7 @@ interface Props {
   verification: Verification;
 }
 
-/** A comparison of before with after: while it collects, then its outcome in words and drawn. */
+/** Verification of a fix: its progress while it collects, then its outcome as text and charts. */
 export function VerificationPanel({ incident, verification }: Props) {
   const { t } = useTranslation();
   const words = useIncidentText(incident);

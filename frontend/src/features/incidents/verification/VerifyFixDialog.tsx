@@ -11,7 +11,7 @@ import { useIncidentText } from "../page/useIncidentText";
 
 const DEFAULT_MINIMUM_CHANGE_PCT = 10;
 
-/** How a fix is judged: the most reliable possible way first, by which number, against what bar; and what runs. */
+/** Dialog that starts a verification: method (most reliable first), primary number, minimum change, control host. */
 export function VerifyFixDialog({ incident, view, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
   const numberName = useNumberName();

@@ -16,7 +16,7 @@ type Part = FunctionChange["self"];
 const isChanged = (row: FunctionChange): boolean =>
   row.self.verdict === "changed" || row.total.verdict === "changed";
 
-/** Functions over all their paths: what changed by more than chance, and on request the rest with the reason. */
+/** Functions, summed over all call paths, that changed by more than chance; a checkbox adds the others. */
 export function ChangedFunctions({ id, params }: { id: string; params: ComparisonParams }) {
   const { t } = useTranslation();
   const [all, setAll] = useState(false);
@@ -83,7 +83,7 @@ function SideHeadings({ part }: { part: string }) {
   );
 }
 
-/** Both sides, the change, and how much could be chance; dimmed where it could. */
+/** Cells of both sides, the change and its noise; a change that can be chance is dimmed. */
 function SideCells({ change, head }: { change: Part; head: DiffHead }) {
   const { t } = useTranslation();
   const dim = change.verdict === "changed" ? undefined : "dim";

@@ -7,12 +7,12 @@ import classes from "../Profile.module.css";
 import { COMPARISON_FIELDS, requestsOf, type Work } from "./state";
 
 interface Props {
-  /** What this comparison can be divided by; undefined while it is not known. */
+  /** Normalizations that this comparison supports; undefined until it has loaded. */
   normalizations: readonly Normalization[] | undefined;
   work: Work | undefined;
 }
 
-/** What weights are divided by, which side sets the width, and which side is A. */
+/** Controls for the normalization, for the side that sets the frame widths, and to swap the sides. */
 export function ComparisonBar({ normalizations, work }: Props) {
   const { t } = useTranslation();
   const [state, set] = useUrlState(COMPARISON_FIELDS);

@@ -20,7 +20,7 @@ const facets = {
   ],
 };
 
-it("limits both sides to the processes of the profile page by name, and only B by number", () => {
+it("applies the process name of the profile page to both sides, and PID and CPU only to B", () => {
   const search = { comm: "web", pid: "12", cpu: "3", idle: "1" };
   expect(filterOf(side, "a", search)).toEqual({ comm: ["web"], hide_idle: true });
   expect(filterOf(side, "b", search)).toEqual({ comm: ["web"], pid: [12], cpu: [3], hide_idle: true });
@@ -32,7 +32,7 @@ it("limits both sides to the control group and to softirqs", () => {
     expect(filterOf(side, name, { cg: "/web", softirq: "1" })).toEqual(expected);
 });
 
-it("prefers what is chosen for a side", () => {
+it("prefers the selection of a side over the filter of the profile page", () => {
   const chosen = { ...side, process: "db", thread: "tid:42", range: { from: 1.4, to: 9 } };
   expect(filterOf(chosen, "b", { comm: "web", tid: "7" })).toEqual({
     comm: ["db"],
@@ -44,7 +44,7 @@ it("prefers what is chosen for a side", () => {
   expect(patchOf("a", { process: "x", range: undefined })).toEqual({ ac: "x", a: undefined });
 });
 
-it("offers processes by name, and threads by name and by number where a name has several", () => {
+it("offers processes by name, and threads by name, and by TID if a name has several threads", () => {
   expect(processChoices(facets).map(({ value, weight }) => [value, weight])).toEqual([
     ["web", 80],
     ["db", 70],

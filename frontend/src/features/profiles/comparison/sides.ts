@@ -4,7 +4,7 @@ import { rangeField, textField } from "../../../lib/urlState";
 import type { Facets } from "../api";
 import type { Filter } from "../filter";
 
-/** What is compared, in the address: profiles, ranges, processes by name, and threads by name or number. */
+/** URL parameters of both sides: profile, time range, process name (`ac`, `bc`), thread name or TID (`at`, `bt`). */
 export const SIDE_FIELDS = {
   ap: textField,
   bp: textField,
@@ -19,9 +19,9 @@ export const SIDE_FIELDS = {
 export interface Side {
   profile: string;
   range: Range | undefined;
-  /** Name of processes; empty for all. */
+  /** Process name; empty for all processes. */
   process: string;
-  /** `name:worker`, or `tid:42`; empty for all. */
+  /** `name:worker` or `tid:42`; empty for all threads. */
   thread: string;
 }
 
@@ -43,8 +43,8 @@ const THREAD = /^(name|tid):(.+)$/s;
 const single = (text: string | undefined) => (text === undefined ? undefined : [Number(text)]);
 
 /**
- * The samples of a side. What the profile page was limited to (`comm`, `pid`, `tid`, `cpu`, `cg`) holds for B; names of
- * processes and control groups hold for A too, while their numbers mean nothing in another run.
+ * Return the sample filter of a side. The filter of the profile page (`comm`, `pid`, `tid`, `cpu`, `cg`) applies to B.
+ * Process names and control groups also apply to A; PIDs, TIDs and CPU numbers do not carry over to another run.
  */
 export function filterOf(side: Side, name: "a" | "b", search: Search): Filter {
   const [, kind, value] = THREAD.exec(side.thread) ?? [];
@@ -74,7 +74,7 @@ export interface Choice {
   weight: number;
 }
 
-/** Processes by name, heaviest first. */
+/** Return the process names, heaviest first. */
 export function processChoices(facets: Facets | undefined): Choice[] {
   const weights = new Map<string, number>();
   for (const { comm, weight } of facets?.processes ?? [])
@@ -82,7 +82,7 @@ export function processChoices(facets: Facets | undefined): Choice[] {
   return [...weights].map(([comm, weight]) => ({ value: comm, label: comm, weight })).sort(heaviest);
 }
 
-/** Threads of the chosen processes: all of a name, and each where a name has several; heaviest first. */
+/** Return the thread names of a process, and each thread of a name with several threads; heaviest first. */
 export function threadChoices(facets: Facets | undefined, process: string): Choice[] {
   const pids = new Set(facets?.processes.filter(({ comm }) => comm === process).map(({ pid }) => pid));
   const threads = (facets?.threads ?? []).filter(({ pid }) => process === "" || pids.has(pid));

@@ -1,12 +1,12 @@
 import { NORMALIZATIONS, type Normalization } from "../../../core/profiles/difference";
 import { choiceField, flagField, textField } from "../../../lib/urlState";
 
-/** How a comparison is looked at; all of it is in the address. */
+/** URL parameters of a comparison view. */
 export const COMPARISON_FIELDS = {
   root: textField,
   view: choiceField(["flame", "icicle"] as const, "flame"),
   by: choiceField<Normalization>(NORMALIZATIONS, "share"),
-  /** Requests of the sides as they were compared, no matter which of them is drawn as A. */
+  /** Request counts of the stored sides A and B; `swap` does not exchange them. */
   wa: textField,
   wb: textField,
   width: choiceField(["b", "a"] as const, "b"),
@@ -20,7 +20,7 @@ export interface ComparisonState {
   swap: boolean;
 }
 
-/** What the server needs to know to divide the weights; undefined while requests are missing. */
+/** Query parameters that normalize the weights; `work_a` and `work_b` are request counts. */
 export interface ComparisonParams {
   normalize: Normalization;
   work_a?: number | undefined;
@@ -33,7 +33,7 @@ export interface Work {
   b: number | null;
 }
 
-/** The requests of a side: what was entered, else what its access log counted. */
+/** Return the requests of a side: the entered number, else the count of its access log, else undefined. */
 export const requestsOf = (entered: string, known: number | null | undefined): number | undefined => {
   const value = entered ? Number(entered) : (known ?? Number.NaN);
   return Number.isFinite(value) && value > 0 ? value : undefined;

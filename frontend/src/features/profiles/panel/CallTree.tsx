@@ -26,7 +26,7 @@ interface Props {
   onFrameKey(node: FlameNode, key: string): boolean;
 }
 
-/** The calls as a tree in a table; the heaviest path is open at first. */
+/** Call tree as a table; the heaviest path is expanded initially. */
 export function CallTree({ tree, total, unit, matches, onFocus, onMenu, onFrameKey }: Props) {
   const { t } = useTranslation();
   const heaviest = useMemo(() => heaviestPath(tree), [tree]);
@@ -53,8 +53,8 @@ export function CallTree({ tree, total, unit, matches, onFocus, onMenu, onFrameK
         <tbody>
           {rows.map(({ node, depth, hasChildren, isOpen }) => {
             const keys = (event: KeyboardEvent) => {
-              const wants = { ArrowRight: true, ArrowLeft: false }[event.key];
-              if (wants !== undefined && hasChildren && wants !== isOpen) toggle(node.id);
+              const expand = { ArrowRight: true, ArrowLeft: false }[event.key];
+              if (expand !== undefined && hasChildren && expand !== isOpen) toggle(node.id);
               else if (event.ctrlKey || event.metaKey || event.altKey || !onFrameKey(node, event.key)) return;
               event.preventDefault();
             };

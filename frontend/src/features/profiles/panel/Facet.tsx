@@ -5,17 +5,17 @@ const MOST = 500;
 
 interface Props {
   label: string;
-  /** Empty where nothing is chosen. */
+  /** Empty for no filter. */
   value: string;
   options: readonly (readonly [value: string | number, text: string])[];
-  /** The text of a value that is no option, such as one from a link. */
+  /** Label of a value that is not among the options, such as a value from a link. */
   nameOf?: (value: string) => string;
   onChange(value: string): void;
-  /** Whether it is in a popover, which a list outside of it would close. */
+  /** Whether the select is in a popover; a click on a list in a portal would close the popover. */
   isNested?: boolean;
 }
 
-/** A choice among the values of one field of the samples; `MOST` at most, the heaviest first. */
+/** Select of the values of a filter field. The first `MOST` options are listed. */
 export function Facet({ label, value, options, nameOf = String, onChange, isNested = false }: Props) {
   const data = options.slice(0, MOST).map(([id, text]) => ({ value: String(id), label: text }));
   if (value && !data.some((item) => item.value === value)) data.unshift({ value, label: nameOf(value) });

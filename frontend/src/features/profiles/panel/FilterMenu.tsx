@@ -15,8 +15,8 @@ interface Props {
 }
 
 /**
- * The filters that are used less often than process and thread, with the number of those that are set. Control groups
- * and softirqs appear where the profile has them, or where they are set.
+ * Menu of less frequent filters; its button shows how many are set. Control groups and softirqs are listed only if the
+ * profile contains them or their filter is set.
  */
 export function FilterMenu({ facets, total }: Props) {
   const { t } = useTranslation();

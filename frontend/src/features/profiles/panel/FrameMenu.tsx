@@ -12,7 +12,7 @@ interface Props {
   onClose(): void;
 }
 
-/** What can be done with the frame under the pointer. */
+/** Context menu of a frame. */
 export function FrameMenu({ node, at, onAct, onClose }: Props) {
   const { t } = useTranslation();
   const acts = FRAME_ACTS.filter((act) => act !== "module" || node.module);

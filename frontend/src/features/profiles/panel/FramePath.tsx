@@ -14,7 +14,7 @@ import classes from "./Panel.module.css";
 
 interface Props {
   profile: Profile;
-  /** Names from the root to the frame that is zoomed to, both included. */
+  /** Frame names from the root to the zoomed frame, both included. */
   names: readonly string[];
   total: number | undefined;
   samples: number | undefined;
@@ -22,7 +22,7 @@ interface Props {
 
 const VISIBLE_ENDS = 6;
 
-/** The zoom as a breadcrumb, what changes the stacks, and how many samples the selection has. */
+/** Breadcrumb of the zoom, chips of the stack filters and transformations, and the samples of the selection. */
 export function FramePath({ profile, names, total, samples }: Props) {
   const { t } = useTranslation();
   const [state, set] = useUrlState(PROFILE_FIELDS);

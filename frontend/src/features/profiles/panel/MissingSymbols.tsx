@@ -10,11 +10,11 @@ import { type Selection, type UnnamedModules, useUnnamed } from "../api";
 import { PROFILE_FIELDS } from "../filter";
 import classes from "./Panel.module.css";
 
-/** From this share on, missing names or cut stacks are worth a line. */
+/** Smallest share of unnamed frames or truncated stacks that is reported. */
 const NOTEWORTHY = 0.02;
 const MODULES_PER_REASON = 4;
 
-/** Why frames have no name or stacks no beginning, and how the next capture avoids it. */
+/** Reasons for unnamed frames and truncated stacks, and how to avoid them in the next capture. */
 export function MissingSymbols({ profile, selection }: { profile: Profile; selection: Selection }) {
   const { t } = useTranslation();
   const sentence = useMessage();
@@ -79,7 +79,7 @@ export function MissingSymbols({ profile, selection }: { profile: Profile; selec
 type Module = UnnamedModules["modules"][number];
 type Group = Pick<Module, "reason" | "explanation" | "weight"> & { modules: string[] };
 
-/** The modules of each reason, heaviest first; what fetching symbols showed is more exact than a path. */
+/** Group modules by explanation of the symbol fetch, else by the reason inferred from the path; heaviest first. */
 function byReason({ modules }: UnnamedModules): Group[] {
   const groups = new Map<string, Group>();
   for (const { reason, explanation, weight, module } of modules) {

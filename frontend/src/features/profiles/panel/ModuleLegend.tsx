@@ -8,7 +8,7 @@ import classes from "./Panel.module.css";
 
 const MAX_ITEMS = 8;
 
-/** The modules with most weight of their own and their colors; a click keeps only what runs through one. */
+/** Colors of the modules with the largest self weight; a click filters to stacks through that module. */
 export function ModuleLegend(props: { tree: FlameNode; total: number; onPick(module: string): void }) {
   const { t } = useTranslation();
   const scheme = useComputedColorScheme("dark");

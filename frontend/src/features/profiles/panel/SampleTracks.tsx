@@ -14,17 +14,17 @@ import { weightText } from "../FrameDetails";
 import classes from "./Panel.module.css";
 
 const ROW_PX = 16;
-/** The names are to the left of the axis; other drawings of time leave the same space. */
+/** Width of the track names, in px. Other charts on the same time axis use the same left padding. */
 export const GUTTER_PX = 156;
 
 interface Props {
   data: Tracks;
   by: "thread" | "process" | "cpu";
   unit: Profile["unit"];
-  /** The time axis that all drawings of the panel share. */
+  /** Time axis of all charts in the panel. */
   whole: Range;
   brush: Range | undefined;
-  /** The thread, process or CPU that is filtered by. */
+  /** TID, PID or CPU number of the current filter. */
   chosen: number | undefined;
   onBrush(range: Range | undefined): void;
   onChoose(id: number | undefined): void;

@@ -17,17 +17,17 @@ interface Props {
   unit: Profile["unit"];
   width: number;
   colorBy: ColorBy;
-  /** Functions to start with, while none is selected. */
+  /** Functions to choose from while `fn` is empty. */
   heaviest: readonly FunctionRow[];
   onPick(name: string): void;
   q: string;
-  /** `total` is what shares are of. */
+  /** `total` is the denominator of shares. */
   onFocus(node: FlameNode | null, total: number): void;
   onMenu(node: FlameNode, at: Point): void;
   onFrameKey(node: FlameNode, key: string): boolean;
 }
 
-/** One function between everything that calls it, above, and everything that it calls, below. */
+/** Sandwich view of a function: all its callers above, all its callees below. */
 export function SandwichView(props: Props) {
   const { t } = useTranslation();
   const { fn, unit } = props;

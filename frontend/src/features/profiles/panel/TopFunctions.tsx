@@ -6,13 +6,13 @@ import classes from "./Panel.module.css";
 const MAX_ITEMS = 6;
 
 interface Props {
-  /** Undefined while they load: their place stays free, so that the drawing below does not move. */
+  /** Undefined while loading; an empty line keeps the space, so that the flame graph below does not move. */
   rows: readonly FunctionRow[] | undefined;
   total: number;
   onPick(frame: string): void;
 }
 
-/** The functions with most weight of their own in one line: the answer, however high the drawing is. */
+/** Line above the flame graph with the functions of the largest self weight. */
 export function TopFunctions({ rows, total, onPick }: Props) {
   const { t } = useTranslation();
   if (!rows) return <div className={classes.heaviest} aria-hidden />;

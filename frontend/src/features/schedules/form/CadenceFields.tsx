@@ -6,12 +6,12 @@ import type { ScheduleDraft } from "./scheduleDraft";
 
 interface Props {
   draft: ScheduleDraft;
-  /** Why the server refuses it. */
+  /** The server's error for this cadence. */
   refused: string | undefined;
   onChange: (some: Partial<ScheduleDraft>) => void;
 }
 
-/** When: fields of cron or one time, on the clock of a zone. */
+/** Form fields of a cadence: a cron expression or a single time, with its time zone. */
 export function CadenceFields({ draft, refused, onChange }: Props) {
   const { t } = useTranslation();
   return (

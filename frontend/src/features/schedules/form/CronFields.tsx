@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "../schedules.module.css";
 
-/** Cron fields that people ask for most; each has its words in the texts. */
+/** Common cron expressions; their labels are the messages `schedules.patterns.<name>`. */
 const PATTERNS = {
   nightly: "30 3 * * *",
   hourly: "0 * * * *",
@@ -11,7 +11,7 @@ const PATTERNS = {
   weekly: "0 4 * * 0",
 } as const;
 
-/** The zone on whose clock something is due. */
+/** Select of the time zone in which due times are computed. */
 export function ZoneField({ zone, onChange }: { zone: string; onChange: (zone: string) => void }) {
   const { t } = useTranslation();
   const zones = useMemo(
@@ -34,12 +34,12 @@ export function ZoneField({ zone, onChange }: { zone: string; onChange: (zone: s
 
 interface Props {
   cron: string;
-  /** Why the server refuses it. */
+  /** The server's error for this expression. */
   refused: string | undefined;
   onChange: (cron: string) => void;
 }
 
-/** The five fields as they are typed. */
+/** Text field for the five fields of a cron expression. */
 export function CronField({ cron, refused, onChange }: Props) {
   const { t } = useTranslation();
   return (
@@ -57,7 +57,7 @@ export function CronField({ cron, refused, onChange }: Props) {
   );
 }
 
-/** What people ask for most, one click away. */
+/** Buttons that fill in a common cron expression. */
 export function CronPatterns({ onChoose }: { onChoose: (cron: string) => void }) {
   const { t } = useTranslation();
   return (

@@ -25,7 +25,7 @@ import { ScheduleCaptureFields, ScheduleTargetFields } from "./WorkFields";
 
 const TYPED_MS = 250;
 
-/** Makes a schedule, or changes one; when it would be due is shown while one types. */
+/** Dialog that creates or edits a schedule, with a live preview of its next due times. */
 export function ScheduleDialog({ schedule, onClose }: { schedule?: Schedule; onClose: () => void }) {
   const { t } = useTranslation();
   const errorText = useErrorText();

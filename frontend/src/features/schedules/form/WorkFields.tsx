@@ -11,7 +11,7 @@ interface Props {
   onChange: (some: Partial<ScheduleDraft>) => void;
 }
 
-/** What is captured: a plan, or collectors of one's own. Nothing that stops a process can be chosen. */
+/** Form fields of the capture: a plan, or custom collectors. Collectors that stop a process are not offered. */
 export function ScheduleCaptureFields({ draft, onChange }: Props) {
   const { t } = useTranslation();
   const pick = useLocalized();
@@ -69,7 +69,7 @@ export function ScheduleCaptureFields({ draft, onChange }: Props) {
   );
 }
 
-/** Where: all hosts with some labels when it is due, or these. */
+/** Form fields of the target: labels, resolved to hosts at each due time, or a fixed list of hosts. */
 export function ScheduleTargetFields({ draft, onChange }: Props) {
   const { t } = useTranslation();
   const hosts = useHosts({ state: "active" }).data ?? [];

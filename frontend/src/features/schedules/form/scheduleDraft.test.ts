@@ -14,7 +14,7 @@ import {
 const NIGHTLY = SCHEDULES[0] as Schedule;
 
 describe("the draft of a schedule", () => {
-  it("begins as a nightly baseline in the reader's zone", () => {
+  it("defaults to a nightly baseline in the user's time zone", () => {
     const draft = { ...emptyDraft("Asia/Shanghai"), name: "nightly", labels: ["role=feed"] };
     expect(isScheduleComplete(draft)).toBe(true);
     expect(toCreateBody(draft)).toMatchObject({
@@ -27,7 +27,7 @@ describe("the draft of a schedule", () => {
     expect(toCreateBody(draft)).not.toHaveProperty("allow_deep");
   });
 
-  it("is not complete without hosts, a time, or collectors of one's own", () => {
+  it("is incomplete without a target, a time, or the collectors of a custom plan", () => {
     const draft = { ...emptyDraft("UTC"), name: "x", labels: ["role=feed"] };
     expect(isScheduleComplete({ ...draft, labels: [] })).toBe(false);
     expect(isScheduleComplete({ ...draft, labels: ["role"] })).toBe(false);
@@ -43,7 +43,7 @@ describe("the draft of a schedule", () => {
     expect(toTarget({ ...draft, where: "hosts", hosts: ["h"] })).toEqual({ host_ids: ["h"] });
   });
 
-  it("sends only what the user changed, for that decides who owns it", () => {
+  it("sends only changed fields, because they determine the owner", () => {
     const draft = toScheduleDraft(NIGHTLY);
     expect(toUpdateBody(draft, NIGHTLY)).toEqual({ version: NIGHTLY.version });
     expect(toUpdateBody({ ...draft, reason: "because" }, NIGHTLY)).toEqual({

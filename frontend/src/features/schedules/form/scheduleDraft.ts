@@ -4,7 +4,7 @@ import { labelsOf, parseLabel } from "../../../core/hosts/labels";
 
 type ScheduleBody = RequestBody<"post", "/schedules">;
 type ScheduleUpdate = RequestBody<"patch", `/schedules/${string}`>;
-/** What the form holds, with the cadence and the target absent until they are filled in. */
+/** Request fields of the form; `cadence` and `target` are undefined until they are filled in. */
 type Parts = Omit<ScheduleBody, "cadence" | "target" | "allow_deep"> & {
   cadence: ScheduleBody["cadence"] | undefined;
   target: ScheduleBody["target"] | undefined;
@@ -31,7 +31,7 @@ export interface ScheduleDraft {
   allowDeep: boolean;
 }
 
-/** A quiet capture every night, in the reader's own zone: what later comparisons need. */
+/** Return the default draft: a baseline capture every night in time zone `zone`, for later comparisons. */
 export const emptyDraft = (zone: string): ScheduleDraft => ({
   name: "",
   kind: "cron",
@@ -70,7 +70,7 @@ export function toScheduleDraft(schedule: Schedule): ScheduleDraft {
   };
 }
 
-/** When it is due; undefined while that is not filled in. */
+/** Return the cadence, or undefined while its fields are empty. */
 export function toCadence({ kind, cron, localTime, zone }: ScheduleDraft): Cadence | undefined {
   if (!zone) return undefined;
   if (kind === "cron") return cron.trim() ? { kind, cron: cron.trim(), zone } : undefined;
@@ -79,7 +79,7 @@ export function toCadence({ kind, cron, localTime, zone }: ScheduleDraft): Caden
     : undefined;
 }
 
-/** Where it captures; undefined while nothing is chosen. */
+/** Return the hosts or labels to capture, or undefined while none is selected or a label is malformed. */
 export function toTarget({ where, labels, hosts }: ScheduleDraft): Parts["target"] {
   if (where === "hosts") return hosts.length > 0 ? { host_ids: hosts } : undefined;
   return labels.length > 0 && labels.every((label) => parseLabel(label))
@@ -93,7 +93,7 @@ function toCaptureRequest(draft: ScheduleDraft, before?: Schedule): ScheduleBody
     plan: draft.plan,
     ...(draft.seconds === "" ? {} : { seconds: Number(draft.seconds) }),
     ...(draft.plan === CUSTOM ? { collectors: draft.collectors } : {}),
-    // Scope and collector options are not edited here and stay with their plan.
+    // The form does not edit scope and collector options; they are kept unless the plan changes.
     ...(same && before ? { scope: before.capture.scope, options: before.capture.options } : {}),
   };
 }
@@ -115,14 +115,14 @@ const toParts = (draft: ScheduleDraft, before?: Schedule): Parts => ({
   tolerance_s: Math.round(Number(draft.toleranceMin) * 60),
 });
 
-/** The body of a new schedule; undefined while its times or hosts are not filled in. */
+/** Return the request body of a new schedule, or undefined while its cadence or target is incomplete. */
 export function toCreateBody(draft: ScheduleDraft): ScheduleBody | undefined {
   const { cadence, target, ...others } = toParts(draft);
   if (!cadence || !target) return undefined;
   return { ...others, cadence, target, ...(draft.allowDeep ? { allow_deep: true } : {}) };
 }
 
-/** Return only the changes: a user who changes the plan, hosts or times becomes the owner. */
+/** Return only changed fields, because a user who changes the plan, hosts or times becomes the owner. */
 export function toUpdateBody(draft: ScheduleDraft, before: Schedule): ScheduleUpdate {
   const changed = pickChanged(toParts(draft, before), toParts(toScheduleDraft(before), before));
   const deep = draft.allowDeep === before.deep_allowed ? {} : { allow_deep: draft.allowDeep };

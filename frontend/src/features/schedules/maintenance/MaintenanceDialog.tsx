@@ -30,7 +30,7 @@ interface Part {
   onChange: (some: Partial<WindowDraft>) => void;
 }
 
-/** Keeps scheduled captures away for a while, or again and again; what a person starts is not held back. */
+/** Dialog that creates a single or recurring maintenance window. Manual captures still start during a window. */
 export function MaintenanceDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   const [draft, setDraft] = useState<WindowDraft>(() =>
@@ -104,7 +104,7 @@ export function MaintenanceDialog({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** When its times begin, how long each lasts, and the next ones as they will be. */
+/** Form fields of a recurrence: cron expression, duration and end, with a preview of the next occurrences. */
 function Recurrence({ draft, onChange }: Part) {
   const { t } = useTranslation();
   const errorText = useErrorText();
@@ -155,7 +155,7 @@ function Recurrence({ draft, onChange }: Part) {
   );
 }
 
-/** For one host, for those with some labels, or everywhere. */
+/** Form fields of the target: hosts with all selected labels, a single host, or all hosts. */
 function TargetFields({ draft, onChange }: Part) {
   const { t } = useTranslation();
   const hosts = useHosts({ state: "active" }).data ?? [];

@@ -10,7 +10,7 @@ import { useTimeFormat } from "../../../lib/text/useFormat";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "../schedules.module.css";
 
-/** More of them would be a calendar. */
+/** End index of the occurrences in a row: the first has its own columns, so two more are listed. */
 const FURTHER = 3;
 const TONES: Record<MaintenanceWindow["state"], Tone> = {
   active: "warn",
@@ -21,7 +21,7 @@ const TONES: Record<MaintenanceWindow["state"], Tone> = {
 const endOf = ({ state, recurs }: MaintenanceWindow) =>
   state !== "active" ? "maintenance.forget" : recurs ? "maintenance.endForGood" : "maintenance.end";
 
-/** Times in which no scheduled capture starts, with hosts, reason and author. */
+/** Table of maintenance windows with their hosts, reason and author. */
 export function MaintenanceWindows({ windows }: { windows: readonly MaintenanceWindow[] }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
@@ -94,7 +94,7 @@ export function MaintenanceWindows({ windows }: { windows: readonly MaintenanceW
   );
 }
 
-/** When it comes again, for how long, and the next times but the first. */
+/** Recurrence of a window: cron expression, duration, the occurrences after the first, and the end. */
 function RepeatText({ window: { recurs, times, ends_at } }: { window: MaintenanceWindow }) {
   const { t } = useTranslation();
   const time = useTimeFormat();

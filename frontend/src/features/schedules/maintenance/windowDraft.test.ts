@@ -6,8 +6,8 @@ const empty = emptyWindow("Europe/Berlin", NOW);
 const everywhere = { ...empty, place: "everywhere" as const, reason: " new disks " };
 const weekly = { ...everywhere, recurs: true };
 
-describe("maintenance as it is filled in", () => {
-  it("is one span, for somewhere, with a reason", () => {
+describe("the draft of a maintenance window", () => {
+  it("is complete with an end, a target and a reason", () => {
     expect(isWindowComplete(empty)).toBe(false);
     expect(isWindowComplete({ ...everywhere, reason: "no" })).toBe(false);
     expect(isWindowComplete({ ...everywhere, until: "" })).toBe(false);
@@ -22,7 +22,7 @@ describe("maintenance as it is filled in", () => {
     });
   });
 
-  it("comes again for so many minutes, with an end or without one", () => {
+  it("recurs for a number of minutes, with or without an end", () => {
     expect(isWindowComplete(weekly)).toBe(true);
     for (const minutes of ["", 0, 1.5, MAX_MINUTES + 1])
       expect(isWindowComplete({ ...weekly, minutes })).toBe(false);

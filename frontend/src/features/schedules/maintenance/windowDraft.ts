@@ -2,16 +2,16 @@ import type { Cadence } from "../../../client/models";
 import { labelsOf, parseLabel } from "../../../core/hosts/labels";
 
 export const TARGETS = ["labels", "host", "everywhere"] as const;
-/** As long as the server takes for one time: 90 days. */
+/** The longest occurrence that the server accepts: 90 days. */
 export const MAX_MINUTES = 90 * 24 * 60;
 const HOUR_MS = 3_600_000;
 
-/** The fields of the maintenance form: one span, or times that repeat between `from` and `until`. */
+/** Fields of the maintenance form. A single window ends at `until`; a recurrence ends at `stops`. */
 export interface WindowDraft {
   recurs: boolean;
   from: string;
   until: string;
-  /** Until when it comes again; "" for no end. */
+  /** End of the recurrence; "" for no end. */
   stops: string;
   cron: string;
   zone: string;
@@ -22,7 +22,7 @@ export interface WindowDraft {
   reason: string;
 }
 
-/** An hour from now on, or two hours of every Sunday morning. */
+/** Return the default draft: one hour from `now`; when it recurs, every Sunday at 04:00 for two hours. */
 export const emptyWindow = (zone: string, now: number): WindowDraft => ({
   recurs: false,
   from: new Date(now).toISOString(),
@@ -37,7 +37,7 @@ export const emptyWindow = (zone: string, now: number): WindowDraft => ({
   reason: "",
 });
 
-/** When its times begin; undefined where it is one span, or while that is not filled in. */
+/** Return the cadence of a recurring window; undefined for a single window, or while the fields are empty. */
 export function toStart({ recurs, cron, zone }: WindowDraft): Cadence | undefined {
   return recurs && cron.trim() && zone ? { kind: "cron", cron: cron.trim(), zone } : undefined;
 }

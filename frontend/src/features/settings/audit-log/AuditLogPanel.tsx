@@ -75,7 +75,7 @@ export function AuditLogPanel() {
   );
 }
 
-/** Details of an entry: names and values in a row, hashes and long lists cut; the tooltip has all of it. */
+/** Details of an audit entry, with hashes and long lists truncated; the tooltip contains the full JSON. */
 function AuditSubject({ detail }: { detail: AuditEntry["detail"] }) {
   const details = Object.entries(detail).filter(([, value]) => value !== null && value !== "");
   if (details.length === 0) return null;

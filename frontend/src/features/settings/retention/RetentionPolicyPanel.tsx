@@ -13,7 +13,7 @@ import classes from "./Storage.module.css";
 
 const KEY = ["storage"] as const;
 
-/** How long each kind is kept. What a limit deletes is shown before it can be set. */
+/** Retention limits by kind of data. A limit can be set only after a preview of its deletions. */
 export function RetentionPolicyPanel({ storage }: { storage: Storage }) {
   const { t } = useTranslation();
   const [open, setOpen] = useState<KeptKind | null>(null);
@@ -57,8 +57,8 @@ interface PolicyRowProps {
 
 function PolicyRow({ policy, storage, open, setOpen }: PolicyRowProps) {
   const { t } = useTranslation();
-  const there = storage.measured?.kinds[policy.kind];
-  const share = there?.bytes ? there.cited_bytes / there.bytes : 0;
+  const usage = storage.measured?.kinds[policy.kind];
+  const share = usage?.bytes ? usage.cited_bytes / usage.bytes : 0;
   const limit = useLimit();
   return (
     <>
@@ -67,10 +67,10 @@ function PolicyRow({ policy, storage, open, setOpen }: PolicyRowProps) {
           {t(`storage.kinds.${policy.kind}`)}
           <div className="dim">{t(`storage.about.${policy.kind}`)}</div>
         </td>
-        <td className="num right">{bytes(there?.bytes)}</td>
+        <td className="num right">{bytes(usage?.bytes)}</td>
         <td>
-          {there ? (
-            <span className={classes.cited} title={t("storage.cited", { size: bytes(there.cited_bytes) })}>
+          {usage ? (
+            <span className={classes.cited} title={t("storage.cited", { size: bytes(usage.cited_bytes) })}>
               <span style={{ width: `${share * 100}%` }} />
             </span>
           ) : (
@@ -108,7 +108,7 @@ function useLimit(): (policy: Pick<RetentionPolicy, "days" | "max_bytes">) => st
   };
 }
 
-/** The limits of one kind: first what they delete, then the button that sets them. */
+/** Form for the limits of a kind: it previews their deletions, then sets them. */
 function PolicyEditor({ policy, done }: { policy: RetentionPolicy; done: () => void }) {
   const { t } = useTranslation();
   const [days, setDays] = useState<number | string>(policy.days ?? "");

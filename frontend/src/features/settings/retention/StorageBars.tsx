@@ -18,7 +18,7 @@ const MAX_HOSTS = 12;
 type Sizes = Partial<Record<string, number>>;
 const total = (sizes: Sizes) => Object.values(sizes).reduce<number>((sum, size) => sum + (size ?? 0), 0);
 
-/** A strip of parts, as wide as their share of `whole`. Patterns tell them apart, the words below name them. */
+/** Stacked bar of sizes by kind, each as wide as its share of `whole`, with a pattern per kind. */
 function SizeParts({
   sizes,
   whole,
@@ -46,7 +46,7 @@ function SizeParts({
   );
 }
 
-/** The whole disk: what each kind takes, the database besides, what others have put there, and what is free. */
+/** Disk usage: bytes of each kind, of permanent data, of other users of the disk, and free space. */
 export function DiskBar({ measured, store }: { measured: Measured; store: Storage["store"] }) {
   const { t } = useTranslation();
   const id = useInkId();
@@ -88,7 +88,7 @@ export function DiskBar({ measured, store }: { measured: Measured; store: Storag
   );
 }
 
-/** What is still there of each of the last days: its height is the growth of a day, its dents what was deleted. */
+/** Stored bytes by the day on which they were added, for the last `DAYS` days. Deleted data lowers its day's bar. */
 export function DayBars({ measured }: { measured: Measured }) {
   const { t } = useTranslation();
   const { ref, width } = useWidth();
@@ -152,7 +152,7 @@ export function DayBars({ measured }: { measured: Measured }) {
   );
 }
 
-/** The hosts that use most, relative to the largest. */
+/** Stored bytes of the largest hosts, relative to the largest. */
 export function HostBars({ measured }: { measured: Measured }) {
   const { t } = useTranslation();
   const id = useInkId();

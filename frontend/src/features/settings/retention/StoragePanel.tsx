@@ -13,10 +13,10 @@ import classes from "./Storage.module.css";
 import { DayBars, DiskBar, HostBars } from "./StorageBars";
 
 export const STORAGE = ["storage"] as const;
-/** While a worker looks, the page asks again so often, in milliseconds. */
+/** Polling interval while a worker measures or checks the storage, in ms. */
 const CHECK_POLL_MS = 2_000;
 
-/** What uses the space, when it is full, how long what is kept, and whether all of it is there. */
+/** Storage settings: disk usage, forecast, retention policy, and consistency check. */
 export function StoragePanel() {
   const { t } = useTranslation();
   const storage = useQuery({
@@ -75,7 +75,7 @@ export function StoragePanel() {
   );
 }
 
-/** The answer in one line: how much is free, how fast it goes, and when it is gone. */
+/** Free space, growth and deletion per day, and the date when the disk is full. */
 function StorageForecast({ storage }: { storage: StorageRead }) {
   const { t } = useTranslation();
   const time = useTimeFormat();

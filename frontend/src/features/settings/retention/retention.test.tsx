@@ -21,7 +21,7 @@ const bodies = (method: string, path: RegExp) =>
     .map((request) => request.body);
 
 describe("the storage page", () => {
-  it("shows when the disk is full and what uses it, in charts and words", async () => {
+  it("shows when the disk will be full, and its usage as charts and text", async () => {
     openScreen("/settings/storage");
     expect(await screen.findByText("2027-06-28")).toBeVisible();
     expect(screen.getByRole("figure", { name: "Disk usage" })).toHaveTextContent("Recordings");
@@ -29,7 +29,7 @@ describe("the storage page", () => {
     expect(screen.getByText("Imports without a host")).toBeVisible();
   });
 
-  it("shows what a limit deletes before it can be set", async () => {
+  it("previews the deletions of a limit before it can be set", async () => {
     const user = userEvent.setup();
     openScreen("/settings/storage");
     const row = (await screen.findByText("text output of collectors")).closest("tr") as HTMLElement;
@@ -44,7 +44,7 @@ describe("the storage page", () => {
     expect(bodies("PATCH", /policy$/)).toEqual([{ kind: "texts", days: 30, max_bytes: null }]);
   });
 
-  it("deletes bytes without a row, and asks again", async () => {
+  it("deletes orphaned files, and checks again", async () => {
     const user = userEvent.setup();
     openScreen("/settings/storage");
     await user.click(await screen.findByRole("button", { name: "Delete orphans" }));
@@ -53,7 +53,7 @@ describe("the storage page", () => {
     ).toBeVisible();
   });
 
-  it("shows when nothing was measured yet", async () => {
+  it("shows that nothing was measured yet", async () => {
     state.empty = true;
     openScreen("/settings/storage");
     expect(await screen.findByText("Not measured yet")).toBeVisible();

@@ -17,7 +17,7 @@ import {
   toSingleSignOnDraft,
 } from "./singleSignOnDraft";
 
-/** All settings of the provider; saved as one. */
+/** Form with all settings of the identity provider, saved together. */
 export function SingleSignOnForm({ provider }: { provider: Provider | null }) {
   const { t } = useTranslation();
   const [draft, setDraft] = useState(() => toSingleSignOnDraft(provider));
@@ -133,7 +133,7 @@ interface GroupProps {
   change: (roles: GroupRole[]) => void;
 }
 
-/** Which group brings which role. Of several the highest counts. */
+/** Form fields that map groups to roles. A user with several groups gets the highest role. */
 function GroupRoleFields({ roles, change }: GroupProps) {
   const { t } = useTranslation();
   const set = (at: number, some: Partial<GroupRole>) =>

@@ -13,7 +13,7 @@ import { SingleSignOnForm } from "./SingleSignOnForm";
 
 export const SIGN_ON = ["oidc-provider"];
 
-/** The identity provider for single sign-on: at most one, and an admin can also sign in with a password. */
+/** Settings of the identity provider, at most one. Admins can still sign in with a password. */
 export function SingleSignOnPanel() {
   const { t } = useTranslation();
   const state = useQuery({ queryKey: SIGN_ON, queryFn: () => get("/oidc-provider") });
@@ -53,7 +53,7 @@ export function SingleSignOnPanel() {
   );
 }
 
-/** Checks the metadata of the provider; signs no user in. */
+/** Button that checks the provider's metadata without a sign-in, and its result. */
 function CheckResult({ people }: { people: number }) {
   const { t } = useTranslation();
   const sentence = useMessage();

@@ -17,7 +17,7 @@ const KEPT = {
 } as unknown as Provider;
 
 describe("the settings of an identity provider", () => {
-  it("keep the secret that is there, and drop rows without a group", () => {
+  it("keep the stored secret, and drop rows without a group", () => {
     const draft = {
       ...toSingleSignOnDraft(KEPT),
       roles: [...KEPT.roles, { group: "  ", role: "admin" as const }],
@@ -33,7 +33,7 @@ describe("the settings of an identity provider", () => {
     expect(isSingleSignOnComplete(draft, KEPT)).toBe(true);
   });
 
-  it("ask for the secret again where the issuer is another one", () => {
+  it("require the secret again when the issuer changes", () => {
     const moved = { ...toSingleSignOnDraft(KEPT), issuer: "https://other.example" };
     expect(isSingleSignOnComplete(moved, KEPT)).toBe(false);
     expect(isSingleSignOnComplete({ ...moved, secret: "x" }, KEPT)).toBe(true);

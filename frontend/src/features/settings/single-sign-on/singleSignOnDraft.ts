@@ -33,7 +33,7 @@ export function toSingleSignOnDraft(provider: Provider | null): SingleSignOnDraf
   };
 }
 
-/** What is sent: rows without a group are dropped, an empty secret keeps the one there is. */
+/** Return the request body: without rows that have no group; an empty secret keeps the stored secret. */
 export function toSingleSignOnBody(draft: SingleSignOnDraft, version: number) {
   return {
     name: draft.name.trim(),
@@ -54,14 +54,14 @@ export function toSingleSignOnBody(draft: SingleSignOnDraft, version: number) {
   };
 }
 
-/** What is still missing before it can be saved. */
+/** Return whether the draft can be saved. A confidential client needs a new secret when the issuer changes. */
 export function isSingleSignOnComplete(draft: SingleSignOnDraft, provider: Provider | null): boolean {
-  const kept = provider?.has_secret === true && provider.issuer === draft.issuer.trim();
+  const keepsSecret = provider?.has_secret === true && provider.issuer === draft.issuer.trim();
   return (
     [draft.name, draft.issuer, draft.clientId, draft.groupsClaim, draft.nameClaim].every((item) =>
       item.trim(),
     ) &&
-    (draft.isPublic || draft.secret !== "" || kept) &&
+    (draft.isPublic || draft.secret !== "" || keepsSecret) &&
     Number(draft.hours) >= 1
   );
 }

@@ -15,7 +15,7 @@ import { ROLES } from "../tokens/TokensPanel";
 
 const KEY = ["users"];
 
-/** `role=feed`, `role=search` as {role: [feed, search]}: hosts whose label is one of these. */
+/** Parse a label scope: `role=feed`, `role=search` becomes {role: [feed, search]}; other texts are ignored. */
 export function scopeText(texts: readonly string[]): Record<string, string[]> {
   const out: Record<string, string[]> = {};
   for (const text of texts) {

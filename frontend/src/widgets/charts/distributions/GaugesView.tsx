@@ -11,15 +11,15 @@ import { useWidth } from "../useWidth";
 
 const ROW = 26;
 const BAR = 12;
-/** Room for "1,708 / 28,232" and its sign. */
+/** Width in px of a text such as "✕ 1,708 / 28,232". */
 const NUMBERS = 140;
-/** Letters of the monospace font are so wide at 11 px. */
+/** Width in px of a letter of the monospace font at 11 px. */
 const LETTER = 6.7;
 const SIGN = { good: "", warn: "▲", bad: "✕", none: "" } as const;
 
 type Row = GaugesBody["rows"][number];
 
-/** Bars that fill up to their capacity, the fullest first; the tick is what a bar never fell below. */
+/** Render values as bars relative to their capacity, in the order of `body.rows`. A tick marks the minimum. */
 export function GaugesView({ body, label }: { body: GaugesBody; label: string }) {
   const { ref, width } = useWidth();
   const pick = useLocalized();
@@ -98,7 +98,7 @@ function Bar({ row, gutter, room, valueLabel, name }: BarProps) {
   );
 }
 
-/** The same numbers as a table. */
+/** Render the gauges as a table. */
 export function GaugesTable({ body, label }: { body: GaugesBody; label: string }) {
   const { t } = useTranslation();
   const pick = useLocalized();

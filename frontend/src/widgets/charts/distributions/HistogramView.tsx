@@ -18,7 +18,7 @@ const SIDE = 12;
 type Bin = HistogramBody["bins"][number];
 type Band = HistogramBody["bands"][number];
 
-/** How often what took how long: both scales are logarithmic, bands that mean something stand behind the bars. */
+/** Render a histogram of durations. Both scales are logarithmic; bands with a meaning are behind the bars. */
 export function HistogramView({ body, label }: { body: HistogramBody; label: string }) {
   const { t } = useTranslation();
   const { ref, width } = useWidth();
@@ -131,18 +131,18 @@ const within = (bin: Bin, band: Band): boolean => bin.low >= band.low && bin.hig
 const edges = ({ low, high }: Bin, unit: string): string =>
   `${quantity(low, unit)} – ${quantity(high, unit)}`;
 
-/** How many fell into a band, with the lines of them all. */
+/** Return the total count of the bins in a band, with all their source lines. The band must contain a bin. */
 function countIn(bins: readonly Bin[], band: Band): VisualFigure {
-  const mine = bins.filter((bin) => within(bin, band)).map((bin) => bin.count);
-  const [first] = mine as [VisualFigure];
+  const counts = bins.filter((bin) => within(bin, band)).map((bin) => bin.count);
+  const [first] = counts as [VisualFigure];
   return {
-    value: mine.reduce((sum, figure) => sum + figure.value, 0),
+    value: counts.reduce((sum, figure) => sum + figure.value, 0),
     unit: first.unit,
-    citation: { ...first.citation, lines: mine.flatMap((figure) => figure.citation.lines) },
+    citation: { ...first.citation, lines: counts.flatMap((figure) => figure.citation.lines) },
   };
 }
 
-/** The same as a table. */
+/** Render the histogram as a table. */
 export function HistogramTable({ body, label }: { body: HistogramBody; label: string }) {
   const { t } = useTranslation();
   const pick = useLocalized();

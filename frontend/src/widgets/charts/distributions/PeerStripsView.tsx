@@ -18,12 +18,12 @@ const RADIUS = 3;
 const ROOM = 12;
 const SIDE = 12;
 const LETTER = 6.7;
-/** Below this many pixels the sums next to a name are abbreviated. */
+/** Below this width in px, the numbers next to a name are abbreviated. */
 const ROOMY = 560;
-/** More names than this would cover each other. */
+/** Maximum number of host names in a strip; more would overlap. */
 const NAMED = 4;
 
-/** A strip for each number: a dot is a host, the band is the common range, ✕ is an outlier. */
+/** Render a strip for each number: a dot is a host, the band is the common range, ✕ is an outlier. */
 export function PeerStripsView({ body, label }: { body: PeerStripsBody; label: string }) {
   const { ref, width } = useWidth();
   return (
@@ -39,7 +39,7 @@ export function PeerStripsView({ body, label }: { body: PeerStripsBody; label: s
   );
 }
 
-/** One strip; `width` pixels wide and ROW high. */
+/** Render a strip of `width` × ROW px. */
 function StripRow({ strip, width }: { strip: VisualStrip; width: number }) {
   const { t } = useTranslation();
   const pick = useLocalized();
@@ -110,7 +110,7 @@ function StripRow({ strip, width }: { strip: VisualStrip; width: number }) {
   );
 }
 
-/** An outlier is a cross, the selected host a ring; both link to their line. */
+/** Render an outlier as a cross or the host of the run as a ring, as a link to the source line. */
 function Loud({ dot, x, strip }: { dot: VisualDot; x: number; strip: string }) {
   const { t } = useTranslation();
   const name = dot.own ? t("visuals.peers.own") : dot.host;
@@ -129,7 +129,7 @@ function Loud({ dot, x, strip }: { dot: VisualDot; x: number; strip: string }) {
   );
 }
 
-/** The names of those that stand out, where there is room for them. */
+/** Render the names of outliers and of the host of the run, as far as they fit. */
 function Names({
   dots,
   x,
@@ -155,7 +155,7 @@ function Names({
   });
 }
 
-/** Every host and its number, strip by strip. */
+/** Render the number of each host as a table, strip by strip. */
 export function PeerStripsTable({ body, label }: { body: PeerStripsBody; label: string }) {
   const { t } = useTranslation();
   const pick = useLocalized();

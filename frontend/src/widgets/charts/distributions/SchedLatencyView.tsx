@@ -17,7 +17,7 @@ const LEFT = 6;
 const MAX_ROWS = 10;
 const US = 1e3;
 
-/** The waits as shares by length; what was before is an outline over them; below, who ran in the longest ones. */
+/** Render the distribution of waits, the baseline as an outline, and the tasks that ran during the longest waits. */
 export function SchedLatencyView({ body, label }: { body: SchedLatencyBody; label: string }) {
   const { t } = useTranslation();
   const { ref, width } = useWidth();
@@ -98,7 +98,7 @@ interface MarkersProps {
   dashed?: boolean;
 }
 
-/** Mean, 99th percentile and the longest one, each with its name above. */
+/** Render lines at the mean, the 99th percentile and the maximum, with labels above. */
 function Markers({ waits, edges, bar, width, level, dashed = false }: MarkersProps) {
   const { t } = useTranslation();
   const all: [string, VisualFigure][] = [
@@ -159,7 +159,7 @@ function Sums({ waits, name, mark }: { waits: VisualWaits; name: string; mark: "
   );
 }
 
-/** As perf writes it: the thread, and its process where that is another. */
+/** Return `comm tid`, or `comm tid/pid` if they differ, as perf sched prints it. */
 const task = ({ comm, pid, tid }: { comm: string; pid: number; tid: number }): string =>
   `${comm} ${tid === pid || pid < 0 ? tid : `${tid}/${pid}`}`;
 
@@ -202,7 +202,7 @@ function Worst({ worst, label }: { worst: readonly VisualLongWait[]; label: stri
   );
 }
 
-/** A bar as long as the wait, divided by the tasks that ran in the meantime. */
+/** Render a wait as a bar, divided into the tasks that ran during the wait. */
 function Instead({ wait, longest, id }: { wait: VisualLongWait; longest: number; id: string }) {
   const { t } = useTranslation();
   const ran = [
@@ -237,7 +237,7 @@ function Instead({ wait, longest, id }: { wait: VisualLongWait; longest: number;
   );
 }
 
-/** The buckets and the longest waits as tables. */
+/** Render the buckets and the longest waits as tables. */
 export function SchedLatencyTable({ body, label }: { body: SchedLatencyBody; label: string }) {
   const { t } = useTranslation();
   const time = useTimeFormat();

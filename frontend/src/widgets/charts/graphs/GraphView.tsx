@@ -30,7 +30,7 @@ interface Point {
   y: number;
 }
 
-/** Who waits for whom: threads left, what the last of them waits for right; an edge that leads back closes a ring. */
+/** Render a wait-for graph: waiting threads left, objects of waits right. A back edge closes a cycle. */
 export function GraphView({ body, label }: { body: GraphBody; label: string }) {
   const { ref, width } = useWidth();
   const arrow = useInkId();
@@ -53,7 +53,7 @@ export function GraphView({ body, label }: { body: GraphBody; label: string }) {
   const floor = rows * (BOX.height + BOX.apart);
   const ring = [...back];
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable element must be reachable by keyboard
     <div ref={ref} className={frame.scrolls} tabIndex={0}>
       <ChartSvg width={wide} height={height} label={label}>
         <defs>
@@ -93,7 +93,7 @@ interface WaitProps {
   edge: GraphEdge;
   from: Point;
   to: Point;
-  /** Where an edge that leads back runs, below all boxes. */
+  /** y of a back edge below all boxes; undefined for a forward edge. */
   below: number | undefined;
   arrow: string;
 }
@@ -107,7 +107,7 @@ function Wait({ edge, from, to, below, arrow }: WaitProps) {
     below === undefined
       ? `M${start.x} ${start.y}C${start.x + bend} ${start.y} ${end.x - bend} ${end.y} ${end.x} ${end.y}`
       : `M${from.x + BOX.width / 2} ${from.y + BOX.height}V${below}H${to.x + BOX.width / 2 + 12}V${to.y + BOX.height + 2}`;
-  // Halfway, where edges of one box have parted already and edges to one box have not met yet.
+  // The label is in the middle, where edges from or to the same box are farthest apart.
   const text =
     below === undefined
       ? { x: (start.x + end.x) / 2, y: (start.y + end.y) / 2 - 5 }
@@ -146,7 +146,7 @@ function Box({ node, at }: { node: GraphNode; at: Point }) {
   );
 }
 
-/** The same as a table: a row for each wait. */
+/** Render the graph as a table: a row for each wait. */
 export function GraphTable({ body, label }: { body: GraphBody; label: string }) {
   const { t } = useTranslation();
   const pick = useLocalized();

@@ -10,7 +10,7 @@ import classes from "./Ladder.module.css";
 const RAIL = 36;
 const MIDDLE = 14;
 
-/** The path of a received packet, layer by layer: what each dropped, and which were not captured. */
+/** Render the layers that a received packet passes: drops in each layer, and layers without data. */
 export function LadderView({ body, label }: { body: LadderBody; label: string }) {
   const { t } = useTranslation();
   const pick = useLocalized();
@@ -97,7 +97,7 @@ interface RungProps {
   last: boolean;
 }
 
-/** The rail with the sign of a layer on it: a tick, a cross with a leak, a triangle, or hatching where none looked. */
+/** Render the line that connects the layers, with a sign for the state of a layer. */
 function Rung({ state, first, last }: RungProps) {
   return (
     <svg className={classes.rung} data-state={state} width={RAIL} height="100%" aria-hidden>
@@ -111,7 +111,7 @@ function Rung({ state, first, last }: RungProps) {
   );
 }
 
-/** The same as a table: every counter with its rate and its sum. */
+/** Render the layers as a table: each counter with its rate and total. */
 export function LadderTable({ body, label }: { body: LadderBody; label: string }) {
   const { t } = useTranslation();
   const pick = useLocalized();

@@ -12,7 +12,7 @@ import { useWidth } from "../useWidth";
 const HEIGHT = 40;
 const LETTER = 6.7;
 
-/** All time of the requests as one strip: each piece is what one operation spent itself. */
+/** Render the total time of requests as a strip, divided into the self time of each operation. */
 export function PathView({ body, label }: { body: PathBody; label: string }) {
   const { t } = useTranslation();
   const { ref, width } = useWidth();
@@ -87,7 +87,7 @@ export function PathView({ body, label }: { body: PathBody; label: string }) {
 const name = ({ service, operation }: PathBody["hops"][number]): string =>
   [service, operation].filter(Boolean).join(" · ");
 
-/** The same as a table. */
+/** Render the operations as a table. */
 export function PathTable({ body, label }: { body: PathBody; label: string }) {
   const { t } = useTranslation();
   return (

@@ -7,12 +7,12 @@ import classes from "../charts.module.css";
 
 const ARROWS = { more: "↑", less: "↓", none: "" } as const;
 
-/** Stages, routes or threads side by side: every number with a bar to the scale of its column. */
+/** Render stages, routes or threads as rows. Each number has a bar in the scale of its column. */
 export function StagesView({ body, label }: { body: StagesBody; label: string }) {
   return <Rows body={body} label={label} bars />;
 }
 
-/** The same without bars. */
+/** Render the rows without bars. */
 export function StagesTable({ body, label }: { body: StagesBody; label: string }) {
   return <Rows body={body} label={label} bars={false} />;
 }
@@ -69,7 +69,7 @@ interface CellProps {
   better: "more" | "less" | "none";
 }
 
-/** A bar next to its number, so that both are readable. Undesired values are outlined, desired ones are filled. */
+/** Render the bar of a number. Undesired values are outlined, desired values are filled. */
 function CellBar({ cell, most, better }: CellProps) {
   const share = cell && most > 0 ? Math.max(0, cell.value) / most : 0;
   return (

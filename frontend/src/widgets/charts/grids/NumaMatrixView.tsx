@@ -16,7 +16,7 @@ const GUTTER = 116;
 const TOP = 34;
 const CELL = { least: 108, most: 150, height: 46 };
 
-/** CPUs of a node by row, memory of a node by column; a cell that crosses where it must not has a red border and ✕. */
+/** Render CPUs of a node as rows and memory of a node as columns. A mismatched cell has a red border and ✕. */
 export function NumaMatrixView({ body, label }: { body: NumaMatrixBody; label: string }) {
   const { t } = useTranslation();
   const { ref, width } = useWidth();
@@ -145,7 +145,7 @@ function Placed({ cpuset }: { cpuset: VisualCpuset }) {
   );
 }
 
-/** Why cells are marked, and where groups and processes may run and have their memory. */
+/** Render the reasons for mismatched cells, and the allowed CPU and memory nodes of groups and processes. */
 function Notes({ body }: { body: NumaMatrixBody }) {
   const pick = useLocalized();
   const sentence = useMessage();
@@ -179,7 +179,7 @@ function Notes({ body }: { body: NumaMatrixBody }) {
   );
 }
 
-/** The same matrix as a table. */
+/** Render the matrix as a table. */
 export function NumaMatrixTable({ body, label }: { body: NumaMatrixBody; label: string }) {
   const { t } = useTranslation();
   const sentence = useMessage();

@@ -22,7 +22,7 @@ const TONES: Partial<Record<UseState, Tone>> = {
 const STATES: Partial<Record<UseState, VerdictState>> = { inconclusive: "inconclusive", unknown: "absent" };
 const SIGNS: Record<string, string> = { ">=": "≥", "<=": "≤", "!=": "≠", "==": "=" };
 
-/** One cell for each resource and letter; the finding of the chosen cell is below, at a fixed position. */
+/** Render a cell for each resource and USE category. The finding of the selected cell is below the grid. */
 export function UseGridView({ body, label }: { body: UseGridBody; label: string }) {
   const { t } = useTranslation();
   const pick = useLocalized();
@@ -108,7 +108,7 @@ function Sign({ state }: { state: UseState }) {
   return tone ? <StatusIcon tone={tone} /> : <VerdictIcon look={STATES[state] ?? "context"} />;
 }
 
-/** The finding of a cell: what was measured, against what, where that was read, and how many rules apply. */
+/** Render the finding of a cell: value, threshold, source, and the number of evaluated rules. */
 function Detail({ row, cell }: { row: UseRow; cell: UseCell }) {
   const { t } = useTranslation();
   const pick = useLocalized();
@@ -182,7 +182,7 @@ function Detail({ row, cell }: { row: UseRow; cell: UseCell }) {
 
 const GRAVITY: readonly UseState[] = ["critical", "warn", "info", "inconclusive", "not_matched", "unknown"];
 
-/** Where to look first: the gravest cell; of equal ones the first. */
+/** Return the position of the cell with the worst state; the first of equal cells. */
 function worst(body: UseGridBody): { row: string; use_category: UseCell["use_category"] } {
   let position = {
     row: body.rows[0]?.id ?? "",
@@ -197,7 +197,7 @@ function worst(body: UseGridBody): { row: string; use_category: UseCell["use_cat
   return position;
 }
 
-/** The same cells as rows. */
+/** Render the cells as rows of a table. */
 export function UseGridTable({ body, label }: { body: UseGridBody; label: string }) {
   const { t } = useTranslation();
   const pick = useLocalized();

@@ -21,7 +21,7 @@ const HEIGHT = 300;
 const LABEL = 14;
 const BUSIEST = 6;
 
-/** Each CPU is a row; the bar next to it is its time in softirqs. A brushed range shows its own rates. */
+/** Render a heat map with a row for each CPU, its time in softirqs as a bar, and the rates in the brushed range. */
 export function CpuHeatView({ body, label }: { body: CpuHeatBody; label: string }) {
   const { t } = useTranslation();
   const { ref, width } = useWidth();
@@ -63,7 +63,7 @@ export function CpuHeatView({ body, label }: { body: CpuHeatBody; label: string 
   );
 }
 
-/** What HeatStrip draws: its rows begin at the bottom, ours at the top. No data is NaN, which it hatches. */
+/** Return the matrix for SampleHeatmap. Its first row is at the bottom, so rows are reversed; no data is NaN. */
 function heatOf(body: CpuHeatBody, matrix: VisualCpuMatrix): Heat {
   return {
     t0Ns: body.t_ns[0] ?? 0,
@@ -123,7 +123,7 @@ function Cpus({ cpus, rowPx }: { cpus: readonly string[]; rowPx: number }) {
   );
 }
 
-/** Time of each CPU in softirqs; a CPU without data is hatched. */
+/** Render the time in softirqs of each CPU. A CPU without data is hatched. */
 function Busy({ body, rowPx }: { body: CpuHeatBody; rowPx: number }) {
   const { t } = useTranslation();
   const id = useInkId();
@@ -176,7 +176,7 @@ function Ends({ body, width }: { body: CpuHeatBody; width: number }) {
   );
 }
 
-/** The mean rate of each CPU in a range, the greatest first. */
+/** Return [CPU, mean rate] in a range, largest first. */
 function ratesIn(body: CpuHeatBody, matrix: VisualCpuMatrix, range: Range | undefined): [string, number][] {
   const inside = body.t_ns.map((t) => range === undefined || (t < range.to && t + body.step_ns > range.from));
   return rowMeans(matrix.values, inside).map(([i, rate]) => [body.cpus[i] ?? "", rate]);
@@ -209,7 +209,7 @@ function Rates({
   );
 }
 
-/** Each CPU and its mean rate of every vector. */
+/** Render the mean rate of each vector on each CPU as a table. */
 export function CpuHeatTable({ body, label }: { body: CpuHeatBody; label: string }) {
   const { t } = useTranslation();
   const means = body.matrices.map((visualCpuMatrix) => new Map(ratesIn(body, visualCpuMatrix, undefined)));

@@ -13,13 +13,13 @@ import { useWidth } from "../useWidth";
 import { useZoom } from "../useZoom";
 
 const TRACK_PX = 24;
-/** What a track is higher where brackets stand above its spans. */
+/** Additional height of a track with brackets above its spans. */
 const ABOVE = 10;
 const BAR = 14;
 const TOP = 20;
 const LETTER = 6.7;
 
-/** One track for each thread or CPU, its spans by class: full, hatched, dotted, striped; requests as brackets above. */
+/** Render a track for each thread or CPU. The category of a span sets its pattern; requests are brackets above. */
 export function GanttView({ body, label }: { body: GanttBody; label: string }) {
   const { ref, width } = useWidth();
   const { t } = useTranslation();
@@ -44,7 +44,7 @@ export function GanttView({ body, label }: { body: GanttBody; label: string }) {
   return (
     <>
       <div ref={ref} className={classes.drawing}>
-        {/* biome-ignore lint/a11y/useSemanticElements: a drawing with its own keys has no element of its own */}
+        {/* biome-ignore lint/a11y/useSemanticElements: no HTML element fits a chart with keyboard control */}
         <div ref={box} role="group" aria-label={t("visuals.zoom.hint")} className={classes.zooms} {...hands}>
           <ChartSvg width={width} height={bottom + 4} label={label}>
             <PatternDefs id={id} />
@@ -123,7 +123,7 @@ interface TrackProps {
 
 const BRACKET_TEXT = 46;
 
-/** Requests that a thread served, above its states; a request without a captured end has no right end. */
+/** Render the requests that a thread served. A request without a captured end has no right bracket. */
 function Brackets({ track, x }: TrackProps) {
   const { t } = useTranslation();
   const source = useSource();
@@ -186,7 +186,7 @@ function Spans({ track, x, fill }: SpansProps) {
 const describeSpan = ({ label, ms, mark }: GanttSpan): string =>
   [label, milliseconds(ms), mark].filter(Boolean).join(" · ");
 
-/** The same as a table: every span and request with its beginning and its length. */
+/** Render spans and requests as a table with start and duration. */
 export function GanttTable({ body, label }: { body: GanttBody; label: string }) {
   const { t } = useTranslation();
   const pick = useLocalized();

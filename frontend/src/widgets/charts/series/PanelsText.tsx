@@ -9,7 +9,7 @@ import { ChartValue } from "../ChartValue";
 import shared from "../charts.module.css";
 import classes from "./Panels.module.css";
 
-/** One reading of a track with the line that it was read from. */
+/** Return reading `i` of a track with its source line, or null if there is no value. */
 export function figureAt(track: VisualTrack, i: number): VisualFigure | null {
   const value = track.values[i];
   if (value === null || value === undefined) return null;
@@ -21,7 +21,7 @@ export function figureAt(track: VisualTrack, i: number): VisualFigure | null {
   };
 }
 
-/** The values of all tracks at the cursor. */
+/** Render the values of all tracks at the cursor. */
 export function Reading({ body, at, step }: { body: PanelsBody; at: number; step: number }) {
   const pick = useLocalized();
   const time = useTimeFormat();
@@ -50,7 +50,7 @@ export function Reading({ body, at, step }: { body: PanelsBody; at: number; step
   );
 }
 
-/** Single numbers of the same thing. */
+/** Render single numbers of the subject of the chart. */
 export function Facts({ facts }: { facts: PanelsBody["facts"] }) {
   const pick = useLocalized();
   if (facts.length === 0) return null;
@@ -68,7 +68,7 @@ export function Facts({ facts }: { facts: PanelsBody["facts"] }) {
   );
 }
 
-/** Events with their source line; changes before the first reading show its time. */
+/** Render events with their time and source line. */
 export function Moments({ moments, from }: { moments: readonly VisualMoment[]; from: number }) {
   const { t } = useTranslation();
   const pick = useLocalized();
@@ -90,7 +90,7 @@ export function Moments({ moments, from }: { moments: readonly VisualMoment[]; f
   );
 }
 
-/** Shares of something, the largest first, as bars. */
+/** Render parts as bars relative to the largest part. */
 export function Parts({ label, parts }: { label: VisualLabel; parts: PanelsBody["parts"] }) {
   const pick = useLocalized();
   if (parts.length === 0) return null;
@@ -119,7 +119,7 @@ export function Parts({ label, parts }: { label: VisualLabel; parts: PanelsBody[
   );
 }
 
-/** Every reading of every panel, panel by panel. */
+/** Render the readings of each panel as a table. */
 export function PanelsTable({ body, label }: { body: PanelsBody; label: string }) {
   const { t } = useTranslation();
   const pick = useLocalized();

@@ -28,10 +28,10 @@ const PLOT = 62;
 const ROW = HEAD + PLOT + 8;
 const AXIS = 18;
 const SECOND = 1e9;
-/** How wide the text of a tick is. */
+/** Width of the text of a tick in px. */
 const TICK = 76;
 
-/** Small charts of one time axis under each other; the cursor reads all of them at one instant. */
+/** Render small charts with a shared time axis and a shared cursor. */
 export function PanelsView({ body, label }: { body: PanelsBody; label: string }) {
   const { ref, width } = useWidth();
   const time = useTimeFormat();
@@ -99,12 +99,12 @@ export function PanelsView({ body, label }: { body: PanelsBody; label: string })
   );
 }
 
-/** From the first to the last reading, with a margin; a single reading is in the middle of a second. */
+/** Return the padded range of all readings. A single reading is in the middle of a second. */
 function rangeOf(body: PanelsBody): Range {
   return padded({ from: body.from_ns, to: body.to_ns }, 0.01, body.to_ns > body.from_ns ? 0 : SECOND / 2);
 }
 
-/** An event; one outside of the drawing is an arrow at its edge. */
+/** Render an event as a line. An event outside of the range is an arrow at the edge. */
 function Stroke({ x, plot, height }: { x: number; plot: number; height: number }) {
   if (x < GUTTER) return <path className={classes.momentEdge} d={`M${GUTTER + 7} 4l-7 5 7 5Z`} />;
   if (x > GUTTER + plot)
@@ -194,7 +194,7 @@ function Chart({ panel, range, plot }: { panel: VisualPanel; range: Range; plot:
   );
 }
 
-/** When nothing was read: between readings, and before the first and after the last by more than their usual step. */
+/** Return the times without readings, also before the first and after the last, if longer than 1.5 median steps. */
 function unread(panel: VisualPanel, range: Range, rows: readonly Values[]): [number, number][] {
   const step = medianStep(panel.t_ns) * 1.5;
   const at = (i: number) => panel.t_ns[i];
@@ -210,7 +210,7 @@ function unread(panel: VisualPanel, range: Range, rows: readonly Values[]): [num
 const LETTER = 6.7;
 const SAMPLE = 20;
 
-/** Which line is which, from the right edge leftwards; the ones that do not fit are in the reading below. */
+/** Render the legend from right to left. Series that do not fit are only in the values below the chart. */
 function Legend({ panel, id, x, stack }: { panel: VisualPanel; id: string; x: number; stack: boolean }) {
   const pick = useLocalized();
   const named: { label: VisualLabel; n: number }[] = [

@@ -17,7 +17,7 @@ const BOTTOM = 20;
 const LEFT = 52;
 const WIDEST = 72;
 
-/** Parts of a whole, reading by reading: stacked bars, with the last and the greatest of each part below. */
+/** Render a stacked bar for each reading, with the last value and the maximum of each series below. */
 export function StackedView({ body, label }: { body: StackedBody; label: string }) {
   const { t } = useTranslation();
   const { ref, width } = useWidth();
@@ -141,7 +141,7 @@ function mostOf(track: VisualTrack): VisualFigure | null {
   return figureAt(track, track.values.indexOf(most));
 }
 
-/** The same as a table: a row for each reading. */
+/** Render the readings as rows of a table. */
 export function StackedTable({ body, label }: { body: StackedBody; label: string }) {
   const { t } = useTranslation();
   const pick = useLocalized();

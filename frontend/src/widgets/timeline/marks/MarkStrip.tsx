@@ -7,7 +7,7 @@ import { useTranslation } from "../../../lib/text/useTranslation";
 import tracks from "../Timeline.module.css";
 import classes from "./Marks.module.css";
 
-/** An action of a person at an instant: a fix, a verdict, a note. */
+/** User action at a time: symptom, fix, verdict or note. */
 export interface TimeMark {
   readonly id: string;
   readonly t_ns: number;
@@ -30,7 +30,7 @@ interface Props {
   width: number;
 }
 
-/** What people did, on the same axis as what was measured. */
+/** Render user actions on the time axis of the timeline. */
 export const MarkStrip = memo(function MarkStrip({ name, marks, range, width }: Props) {
   const { t } = useTranslation();
   const time = useTimeFormat();

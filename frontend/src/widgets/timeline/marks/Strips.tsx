@@ -21,7 +21,7 @@ interface CapturesProps {
   onGo: (range: Range) => void;
 }
 
-/** Captures as blocks on the axis. Those too near to be distinguished are one block with their number. */
+/** Render captures as blocks on the time axis. Captures within a few pixels are one block with their number. */
 export const CaptureStrip = memo(function CaptureStrip({ blocks, range, width, onGo }: CapturesProps) {
   const { t } = useTranslation();
   const names = useNames();
@@ -76,7 +76,7 @@ export const CaptureStrip = memo(function CaptureStrip({ blocks, range, width, o
   );
 });
 
-/** What a look-back buffer had kept before a capture: labeled, next to its block. */
+/** Render the time that a look-back buffer covers before a capture. */
 function LookBack({ block, range, width }: { block: CaptureBlock; range: Range; width: number }) {
   const { t } = useTranslation();
   if (block.look_back_ns === null || block.from_ns < range.from || block.look_back_ns > range.to) return null;
@@ -98,17 +98,17 @@ function LookBack({ block, range, width }: { block: CaptureBlock; range: Range; 
 }
 
 interface EventsProps {
-  /** undefined while they are not known, which is not the same as none. */
+  /** undefined until they are loaded. */
   events: readonly HostEvent[] | undefined;
   range: Range;
   width: number;
 }
 
 const RANK = { info: 0, warn: 2, critical: 3 } as const;
-/** Reported events rank above kernel notices and below kernel errors. */
+/** Return the rank of an event. Reported events rank above kernel notices and below kernel errors. */
 const rank = (event: HostEvent): number => (event.reported ? 1 : RANK[event.severity]);
 
-/** Kernel messages and other events: marks with their detail. One popover serves them all. */
+/** Render kernel messages and other events as marks, with details in a popover. */
 export const EventStrip = memo(function EventStrip({ events, range, width }: EventsProps) {
   const { t } = useTranslation();
   const sentence = useMessage();

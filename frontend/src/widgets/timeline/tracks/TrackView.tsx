@@ -53,10 +53,10 @@ interface Props {
   waiting: boolean;
 }
 
-/** Room under the plot for what the band means. */
+/** Height of the legend of the typical range below the plot. */
 const LEGEND = 14;
 
-/** Height of a row: room for its legend, and for a matrix a pixel or more per axis value. */
+/** Return the height of a row in px: by the number of lines, or of a heat map by the number of axis values. */
 export function rowHeight(row: TrackRow, tracks: readonly Track[] | undefined): number {
   if (row.kind === "heatmap") {
     const n = tracks?.[0]?.axis_values?.length ?? 16;
@@ -91,7 +91,7 @@ export const TrackView = memo(function TrackView(props: Props) {
   const height = rowHeight(row, tracks);
   const heat = row.kind === "heatmap" ? tracks?.[0] : undefined;
   const series = useMemo(() => toSeries(row, tracks, scheme), [row, tracks, scheme]);
-  // One band is read, six over one another are not: that of the series that reaches highest.
+  // Only the largest series has its typical range rendered, because several bands on top of each other are unreadable.
   const banded = useMemo(() => series.find((namedSeries) => namedSeries.typical.length > 0), [series]);
   const step = useMemo(() => medianStep(heat?.matrix?.t_ns ?? series[0]?.points.t_ns ?? []), [heat, series]);
   const tops = useMemo(() => (heat?.matrix ? largest(heat.matrix) : undefined), [heat]);
@@ -206,7 +206,7 @@ export const TrackView = memo(function TrackView(props: Props) {
   );
 });
 
-/** "typical at this hour: 12-30 ms, median 20 ms (7 days)". */
+/** Return the typical range at a time, such as "typical at this hour: 12-30 ms, median 20 ms (7 days)". */
 function atText(t: Translate, at: TypicalAt, unit: string): string {
   return t("timeline.typical.at", {
     low: quantity(at.low, unit),
@@ -216,7 +216,7 @@ function atText(t: Translate, at: TypicalAt, unit: string): string {
   });
 }
 
-/** How many days the band is made of; where there is none, why. */
+/** Return the number of days of the typical range, or the reason why there is no typical range. */
 function rangeText(
   t: Translate,
   formatMessage: ReturnType<typeof useMessage>,

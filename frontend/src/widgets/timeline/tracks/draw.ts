@@ -4,7 +4,7 @@ import { type Range, toX } from "../../../core/time/range";
 
 export type Gaps = readonly (readonly [number, number])[];
 
-/** A canvas of `width` × `height` CSS pixels that shows `range`. */
+/** Canvas of `width` × `height` CSS pixels for the time range `range`. */
 export interface Surface {
   readonly ctx: CanvasRenderingContext2D;
   readonly width: number;
@@ -13,7 +13,7 @@ export interface Surface {
   readonly scheme: "dark" | "light";
 }
 
-/** Makes a canvas sharp on this screen; undefined where the browser has no 2D context. */
+/** Resize a canvas to device pixels, clear it, and return its 2D context, or undefined if there is none. */
 export function prepareCanvas(
   canvas: HTMLCanvasElement,
   width: number,
@@ -58,7 +58,7 @@ function hatch(ctx: CanvasRenderingContext2D, scheme: "dark" | "light"): CanvasP
   return patterns.get(scheme) ?? HATCH[scheme];
 }
 
-/** "No data" is hatched: it must never look like zero. */
+/** Hatch times without data, so that they do not look like zero. */
 export function drawGaps(s: Surface, gaps: Gaps): void {
   s.ctx.fillStyle = hatch(s.ctx, s.scheme);
   for (const [from, to] of gaps) {
@@ -80,7 +80,7 @@ export function drawGrid(s: Surface, ticks: readonly number[]): void {
   s.ctx.stroke();
 }
 
-/** Where the clock is not known better than this, the ends of a capture are a band and not an edge. */
+/** Draw the clock uncertainty as bands around both ends of each capture, if it is at least 2 px. */
 export function drawUncertainty(
   s: Surface,
   blocks: readonly { from_ns: number; to_ns: number; uncertainty_ns: number }[],
@@ -105,13 +105,13 @@ export interface Scale {
 interface LineStyle {
   readonly ink: string;
   readonly kind: "line" | "area" | "step";
-  /** The usual distance of samples. */
+  /** Median interval of samples in ns. */
   readonly step: number;
-  /** Where nothing was measured; a line never crosses one. */
+  /** Times without data; lines are interrupted there. */
   readonly gaps: Gaps;
 }
 
-/** One series: its mean as a line, minimum to maximum as a band; pauses are pauses. */
+/** Draw a series: mean as a line, minimum to maximum as a band, interrupted at gaps. */
 export function drawSeries(s: Surface, points: Points, scale: Scale, style: LineStyle): void {
   const { ctx } = s;
   const inner = s.height - 3;
@@ -171,10 +171,10 @@ export function drawSeries(s: Surface, points: Points, scale: Scale, style: Line
   }
 }
 
-/** The height of the hatched strip that marks too little history, or none. */
+/** Height of the hatched strip that marks insufficient history. */
 const STRIP = 10;
 
-/** The typical range at this hour, behind a track: 10-90 % as a quiet band, the median dashed, no history hatched. */
+/** Draw the typical range: 10-90 % as a band, the median as a dashed line, insufficient history hatched. */
 export function drawTypicalRange(s: Surface, spans: readonly TypicalSpan[], scale: Scale, ink: string): void {
   const { ctx } = s;
   const y = (value: number) =>
@@ -246,7 +246,7 @@ function trace(
   if (previous !== undefined) to(end, previous);
 }
 
-/** Gaps of several series: only where none of them has data. */
+/** Return the times in which none of the tracks has data. */
 export function commonGaps(tracks: readonly TrackData[]): Gaps {
   let out = tracks[0]?.gaps ?? [];
   for (const track of tracks.slice(1)) {

@@ -14,7 +14,7 @@ export function drawHeat(s: Surface, matrix: Matrix, gaps: Gaps, top: number, st
   const image = s.ctx.createImageData(w, h);
   const pixels = new Uint32Array(image.data.buffer);
   const colors = ramp(s.scheme);
-  // One sample covers a run of pixels: its colors are computed once and then repeated sideways.
+  // A sample covers consecutive columns of pixels: compute its colors once and fill the columns.
   for (let px = 0; px < w; ) {
     const index = column[px] as number;
     let end = px + 1;
@@ -53,8 +53,8 @@ function scratch(w: number, h: number): HTMLCanvasElement {
 }
 
 /**
- * For each pixel the sample that covers it, or -1. A sample reaches to the next one or to the next gap, at
- * most one usual step where it is the last, and covers at least one pixel.
+ * Return for each pixel the index of the sample that covers it, or -1. A sample extends to the next sample or gap, the
+ * last sample by one step, and each covers at least one pixel.
  */
 function columnIndex(
   times: readonly number[],

@@ -4,7 +4,7 @@ import type { TypicalSpan } from "../../../core/charts/typicalRange";
 import type { Track } from "../api";
 import type { Gaps } from "./draw";
 
-/** The number of lines that a reader can distinguish in one row. */
+/** Number of lines that a user can distinguish in a row. */
 const MAX_LINES = 6;
 
 export interface NamedSeries {
@@ -15,7 +15,7 @@ export interface NamedSeries {
   readonly typical: readonly TypicalSpan[];
 }
 
-/** The lines of a row, the largest first, each in its own ink; a heat map has none. */
+/** Return at most MAX_LINES series of a row, largest maximum first, each with its own color. A heat map has none. */
 export function toSeries(
   row: TrackRow,
   tracks: readonly Track[] | undefined,

@@ -5,18 +5,21 @@ import type { Track } from "../api";
 import classes from "../Timeline.module.css";
 import type { NamedSeries } from "./trackSeries";
 
-/** One value next to a row: of one of its lines, at the cursor or over a brush. */
+/** Value of a series in the gutter of a row: at the cursor, over the brush, or over the visible range. */
 interface Line {
   readonly name: string;
   readonly ink: string | undefined;
   readonly value: number | undefined;
   readonly low?: number | undefined;
   readonly high?: number | undefined;
-  /** B − A as a share of A; with it, the line is a comparison. */
+  /** Relative change (B − A) / |A|; present only in a comparison. */
   readonly change?: number | undefined;
 }
 
-/** The values of a row at one instant; of a heat map the axis row at `share` of its height, or its largest. */
+/**
+ * Return the values of a row at time `at` in ns. Of a heat map return the axis value at `share` of its height, or the
+ * largest value if `share` is undefined.
+ */
 export function readValues(
   row: TrackRow,
   heat: Track | undefined,
@@ -62,7 +65,7 @@ export function readValues(
   });
 }
 
-/** The mean of each line over the brush, and how much of the baseline's it is more. */
+/** Return the mean of each series over the brush, and its relative change from the baseline. */
 export function compareValues(
   heat: Track | undefined,
   series: readonly NamedSeries[],
@@ -94,8 +97,8 @@ export function compareValues(
 }
 
 /**
- * The values of a row over the visible range: minimum, mean, maximum and last of a single line or matrix; of several
- * lines their means, with the extremes of each as its title.
+ * Return the values of a row over the visible range: minimum, mean and maximum of a matrix, also the last value of a
+ * single series. Of several series return the means, with minimum and maximum as `low` and `high`.
  */
 export function summarizeValues(
   heat: Track | undefined,
@@ -126,7 +129,7 @@ export function summarizeValues(
   ];
 }
 
-/** Return a value for the gutter. Built without React: it changes with every move of the cursor. */
+/** Return the DOM element of a value. Built without React, because it changes with each move of the cursor. */
 export function valueNode(line: Line, unit: string, noData: string): HTMLElement {
   const node = document.createElement("span");
   node.className = classes.value ?? "";

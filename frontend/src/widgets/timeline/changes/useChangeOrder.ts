@@ -1,7 +1,7 @@
 import { useMemo } from "react";
-import { rowKey, type TrackGroup, type TrackRow } from "../../core/charts/tracks";
-import type { Range } from "../../core/time/range";
-import type { CaptureBlock } from "./api";
+import { rowKey, type TrackGroup, type TrackRow } from "../../../core/charts/tracks";
+import type { Range } from "../../../core/time/range";
+import type { CaptureBlock } from "../api";
 import { defaultAfter, defaultBefore, runAt } from "./selections";
 import { useDifferences } from "./useDifferences";
 
@@ -17,8 +17,8 @@ interface Options {
 }
 
 /**
- * The rows whose series differ between the baseline and the selection, the largest difference first. Without a
- * selection the newest run counts, and without a baseline the run before it.
+ * Return the rows whose series differ between baseline and selection, largest difference first. The default selection
+ * is the newest run, the default baseline the run before it.
  */
 export function useChangeOrder({ hostId, runs, groups, brush, baseline, enabled }: Options) {
   const after = brush ?? defaultAfter(runs);
@@ -33,10 +33,10 @@ export function useChangeOrder({ hostId, runs, groups, brush, baseline, enabled 
   const series = query.data?.series;
   const rows = useMemo(() => {
     if (!series) return [];
-    const known = new Map(groups.flatMap((group) => group.rows.map((row) => [row.key, row] as const)));
+    const byKey = new Map(groups.flatMap((group) => group.rows.map((row) => [row.key, row] as const)));
     const ordered = new Map<string, TrackRow>();
     for (const item of series) {
-      const row = known.get(rowKey(item, "heatmap")) ?? known.get(item.metric);
+      const row = byKey.get(rowKey(item, "heatmap")) ?? byKey.get(item.metric);
       if (row) ordered.set(row.key, row);
     }
     return [...ordered.values()];

@@ -1,10 +1,10 @@
-import { formatRange, padded, type Range } from "../../core/time/range";
-import type { CaptureBlock } from "./api";
+import { formatRange, padded, type Range } from "../../../core/time/range";
+import type { CaptureBlock } from "../api";
 import type { Selection } from "./useDifferences";
 
 const FINISHED = new Set(["done", "partial"]);
 
-/** The runs of a host that can be compared, the newest first. */
+/** Return the runs that can be compared, newest first. */
 export const finishedRuns = (runs: readonly CaptureBlock[]): CaptureBlock[] =>
   runs
     .filter((run) => FINISHED.has(run.state) && run.to_ns > run.from_ns)
@@ -12,20 +12,20 @@ export const finishedRuns = (runs: readonly CaptureBlock[]): CaptureBlock[] =>
 
 export const rangeOf = (run: CaptureBlock): Range => ({ from: run.from_ns, to: run.to_ns });
 
-/** The run whose range this is, to the microsecond of an address. */
+/** Return the run with this range, within 2 µs because a URL has microseconds. */
 export const runAt = (runs: readonly CaptureBlock[], range: Range | undefined): CaptureBlock | undefined =>
   range &&
   runs.find((run) => Math.abs(run.from_ns - range.from) < 2_000 && Math.abs(run.to_ns - range.to) < 2_000);
 
-/** What is compared where nothing is chosen: the newest run. */
+/** Return the default selection: the range of the newest finished run. */
 export const defaultAfter = (runs: readonly CaptureBlock[]): Range | undefined => {
   const [newest] = finishedRuns(runs);
   return newest && rangeOf(newest);
 };
 
 /**
- * What a selection is compared with where nothing is chosen: on the same host the newest run that ended before it
- * began, preferably with the same plan, because only that has the same series; on another host the nearest run.
+ * Return the default baseline of the selection `after`. On the same host: the newest run that ended before it began,
+ * preferably with the same plan, because only that has the same series. On another host: the nearest run.
  */
 export function defaultBefore(
   runs: readonly CaptureBlock[],
@@ -34,8 +34,8 @@ export function defaultBefore(
 ): Range | undefined {
   const finished = finishedRuns(runs);
   if (!of.sameHost) {
-    const away = (run: CaptureBlock) => Math.abs(run.from_ns - after.from);
-    const nearest = [...finished].sort((a, b) => away(a) - away(b))[0];
+    const distance = (run: CaptureBlock) => Math.abs(run.from_ns - after.from);
+    const nearest = [...finished].sort((a, b) => distance(a) - distance(b))[0];
     return nearest && rangeOf(nearest);
   }
   const earlier = finished.filter((run) => run.to_ns <= after.from);
@@ -43,7 +43,7 @@ export function defaultBefore(
   return best && rangeOf(best);
 }
 
-/** The range of a timeline that displays both selections where they are near, else the second one. */
+/** Return the URL text of a range with both selections if they are near on the same host, else of `after`. */
 export function timelineRange(before: Selection, after: Selection): string {
   const from = Math.min(before.range.from, after.range.from);
   const to = Math.max(before.range.to, after.range.to);

@@ -1,18 +1,18 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import type { components } from "../../client/schema";
-import type { Range } from "../../core/time/range";
-import { get } from "../../lib/api";
+import type { components } from "../../../client/schema";
+import type { Range } from "../../../core/time/range";
+import { get } from "../../../lib/api";
 
 export type Differences = components["schemas"]["DifferencesResponse"];
 export type SeriesDifference = components["schemas"]["SeriesDifferenceResponse"];
 
-/** A time range of a host. */
+/** Time range of a host. */
 export interface Selection {
   host: string;
   range: Range;
 }
 
-/** What differs between two selections, the largest differences first; nothing is requested without both. */
+/** Fetch the differences between two selections, largest first. Sends no request unless both are set. */
 export const useDifferences = (
   before: Selection | undefined,
   after: Selection | undefined,
