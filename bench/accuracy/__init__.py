@@ -1,1 +1,1 @@
-"""How often conclusions are right: causes, playbooks and redaction."""
+"""Benchmarks of accuracy: causes, playbooks and redaction."""

@@ -1,10 +1,10 @@
-"""Every collector, rule, cause and fault with what proves it, as promises for docs/status.md (JSON on stdout).
+"""List every collector, rule, cause and fault with its proof, as promises for docs/status.md (JSON on stdout).
 
     ./culprit bench catalog
 
-A collector is proven by reading what it really captured; a rule by a case that it matches and one that it does not
+A collector is proven by a test that parses a real capture; a rule by a case that it matches and a case that it does not
 match; a cause and a fault by rounds of the score (bench/results/score.json) in which the cause was named first, without
-a wrong one.
+a wrong cause.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ COMMAND = "./culprit bench score --only"
 
 
 def build_promises() -> dict[str, list[Json]]:
-    """Sections as in docs/promises.yaml."""
+    """Return the sections in the format of docs/promises.yaml."""
     rounds = select_latest_rounds(json.loads(SCORE.read_text())["batches"]) if SCORE.exists() else []
     return {
         "Collectors": [_collector(name) for name in sorted(COLLECTORS)],
@@ -42,7 +42,7 @@ def build_promises() -> dict[str, list[Json]]:
 
 
 def select_latest_rounds(batches: list[Json]) -> list[Json]:
-    """The rounds of the current rules: of each scenario, those of the last batch that has it."""
+    """Return the rounds of each scenario in the last batch that has it."""
     last = {item["scenario"]: at for at, batch in enumerate(batches) for item in batch["rounds"]}
     return [
         item for at, batch in enumerate(batches) for item in batch["rounds"] if last[item["scenario"]] == at
@@ -51,12 +51,12 @@ def select_latest_rounds(batches: list[Json]) -> list[Json]:
 
 def _collector(name: str) -> Json:
     cases = sorted(item.parent.name for item in fixture_folder(name).glob("*/how.json"))
-    result_up = [case for case in cases if _load_fixture_info(fixture_folder(name) / case).get("synthetic")]
-    real = [case for case in cases if case not in result_up]
+    synthetic = [case for case in cases if _load_fixture_info(fixture_folder(name) / case).get("synthetic")]
+    real = [case for case in cases if case not in synthetic]
     results: Json = {"promise": name}
     if real:
         return results | {"tests": [f"{GOLDEN}[{name}/{item}]" for item in real]}
-    why = "; ".join(str(_load_fixture_info(fixture_folder(name) / case)["synthetic"]) for case in result_up)
+    why = "; ".join(str(_load_fixture_info(fixture_folder(name) / case)["synthetic"]) for case in synthetic)
     return results | ({"untested": why} if why else {})
 
 
@@ -89,10 +89,13 @@ def _rule(name: str, states: dict[str, list[str]]) -> Json:
 
 
 def _cause(name: str, rounds: list[Json]) -> Json:
-    """A cause is proven by the rounds of its faults. Of two right names for a fault, a round proves the one it got."""
+    """Return the promise of a cause, proven by the rounds of its faults.
+
+    If a fault has two right causes, a round proves the cause that was named.
+    """
     scenarios = {**load_scenarios(), **load_real_scenarios()}
     scenario_ids = sorted(key for key, item in scenarios.items() if name in item.causes)
-    mine = [
+    cause_rounds = [
         item
         for item in rounds
         if item["scenario"] in scenario_ids and _get_first(item) in {name, *_list_wrong(item)}
@@ -102,7 +105,7 @@ def _cause(name: str, rounds: list[Json]) -> Json:
             "promise": name,
             "untested": "nothing in the lab can bring it about; it is named as possible only",
         }
-    return {"promise": name} | _scored(mine, scenario_ids)
+    return {"promise": name} | _scored(cause_rounds, scenario_ids)
 
 
 def _fault(name: str, rounds: list[Json]) -> Json:
@@ -113,7 +116,7 @@ def _fault(name: str, rounds: list[Json]) -> Json:
 
 
 def _scored(rounds: list[Json], names: list[str]) -> Json:
-    """A command with its figure where all went right, else why it counts as untested; nothing where it never ran."""
+    """Return the command and its figure if all rounds are right, else why it is untested; {} without rounds."""
     ran = [item for item in rounds if not item["error"]]
     if not ran:
         return {"untested": rounds[0]["error"]} if rounds else {}
@@ -132,7 +135,7 @@ def _get_first(item: Json) -> str:
 
 
 def _list_wrong(item: Json) -> set[str]:
-    """The first name of a round if it is wrong; empty if it is right."""
+    """Return the first named cause of a round if it is wrong; empty if it is right."""
     return {_get_first(item)} - set(item["truth"])
 
 

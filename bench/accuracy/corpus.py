@@ -40,11 +40,11 @@ class Bytes:
         self.sha256 = ""
 
     def open(self) -> BinaryIO:
-        """From the beginning."""
+        """Return a stream from the beginning."""
         return io.BytesIO(self.data)
 
     def read(self, limit: int) -> bytes:
-        """At most `limit` bytes."""
+        """Return at most `limit` bytes."""
         return self.data[:limit]
 
 
@@ -57,14 +57,14 @@ class StoredRun:
 
     @classmethod
     def of_response(cls, run: Json, parts: Mapping[str, Mapping[str, bytes]]) -> StoredRun:
-        """Keep what the parsers need of a run as the API returns it."""
+        """Build a run from the response of the API, with only the fields that the parsers need."""
         collectors = [
             {name: item[name] for name in ("id", "method", "seconds", "state")} for item in run["collectors"]
         ]
         return cls({**{key: run[key] for key in _RUN_KEYS}, "collectors": collectors}, parts)
 
     def parse(self) -> HostView:
-        """Return the run as parsers make it of the bytes."""
+        """Parse the parts of the run, and return its view."""
         clock = ClockMap.from_json(self.description["clock"])
         reported = {collector["id"]: collector for collector in self.description["collectors"]}
         facts = self.description["facts"] or {}

@@ -1,10 +1,10 @@
-"""Which verdicts the playbooks come to, over every text that the rules are tested with.
+"""Count the verdicts of all playbooks over all test texts of the rules.
 
     ./culprit bench playbooks
 
-For each playbook: its steps, how many a rule answers and how many a person, and the verdicts that the steps of the
-rules came to over captured and written texts: every step ought to have come to what firing means and to what silence
-means. Then how long one walk takes.
+For each playbook it prints the number of steps, of steps that a rule answers and of steps that a person answers, the
+verdicts over captured and handwritten texts, and the time of one evaluation. Every step with a rule should reach both
+its verdict for a match and its verdict for no match.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ def _findings() -> dict[str, list[Sequence[Finding]]]:
 
 
 def _counts(book: Playbook, findings: dict[str, list[Sequence[Finding]]]) -> tuple[Counter[str], int]:
-    """Verdicts of all its steps over all texts, and how many steps did not come to both."""
+    """Return the verdicts of all steps over all texts, and the number of steps that did not reach both verdicts."""
     counts: Counter[str] = Counter()
     lacking = 0
     for step in book.steps:
         if step.finding:
-            mine = Counter(str(answer_step(step, item, RULES).verdict) for item in findings[step.finding])
-            lacking += not (mine[step.matched] and mine[step.not_matched])
-            counts += mine
+            verdicts = Counter(str(answer_step(step, item, RULES).verdict) for item in findings[step.finding])
+            lacking += not (verdicts[step.matched] and verdicts[step.not_matched])
+            counts += verdicts
     return counts, lacking
 
 
 def _walk_ms(book: Playbook, findings: Sequence[Finding]) -> float:
-    """The median time of a walk and a proposal."""
+    """Return the median time of an evaluation and a proposal in milliseconds."""
     times = []
     for _ in range(WALKS):
         began = time.perf_counter()
@@ -60,7 +60,7 @@ def _walk_ms(book: Playbook, findings: Sequence[Finding]) -> float:
 
 
 def main() -> int:
-    """The table, and 1 where a step never came to both of its verdicts."""
+    """Print the table. Return 1 if a step did not reach both of its verdicts."""
     message = _findings()
     everything = [item for result in message.values() for item in result[0]]
     texts = sum(len(item) for item in message.values())

@@ -1,11 +1,10 @@
-"""How much of what must not leave is found: planted secrets in every format, and what is replaced without need.
+"""Measure the recall of the redaction for planted secrets in every format, and its false positives.
 
     ./culprit bench redaction [--seed N]
 
-500 secrets of known forms and 500 random ones are planted in each of twelve formats; recall counts originals that do
-not leave. What is replaced without need is counted over the captured texts that the collectors are tested with, by the
-letters alone: their addresses and paths are real ones and are to be replaced. Times are measured for a hostile
-text and for one as hosts write it.
+500 secrets of known forms and 500 random ones are planted in each of twelve formats; recall is the share that the
+redaction removes. False positives are words of captured test texts of the collectors that are replaced as secrets.
+Their addresses and paths are real and do not count. Times are measured for a hostile text and for a typical log.
 """
 
 from __future__ import annotations
@@ -94,7 +93,7 @@ def _known(names: frozenset[str]) -> Make:
 
 
 def _itself(make: Callable[[random.Random], str]) -> Make:
-    """Only the secret is planted."""
+    """Return a generator of (secret, message), in which the message is only the secret."""
 
     def planted(rng: random.Random) -> tuple[str, str]:
         result = make(rng)
@@ -155,7 +154,7 @@ FORMATS: Mapping[str, Callable[[Redactor, str], str]] = {
 
 
 def _recall(makes: Mapping[str, Make], seed: int) -> tuple[dict[str, float], list[tuple[str, str, str]]]:
-    """(share that did not leave, by format; what did leave)"""
+    """Return the removed share by format, and (format, kind, original) of the secrets that were not removed."""
     rng = random.Random(seed)
     planted = [(name, *makes[name](rng)) for name in (sorted(makes) * (PLANTED // len(makes) + 1))[:PLANTED]]
     shares, left = {}, []
@@ -172,7 +171,7 @@ def _recall(makes: Mapping[str, Make], seed: int) -> tuple[dict[str, float], lis
 
 
 def _without_need() -> tuple[int, int]:
-    """(words that look random to the redaction, all words) of the captured texts."""
+    """Return (words that are replaced as secrets, all words) of the captured texts."""
     hits = words = 0
     files = [item for item in FIXTURES.glob("*/*/*/*") if item.is_file() and item.suffix != ".json"]
     for path in sorted(files)[:400]:
@@ -183,7 +182,7 @@ def _without_need() -> tuple[int, int]:
 
 
 def main() -> int:
-    """The tables; 1 where a known form left."""
+    """Print the tables. Return 1 if a secret of a known form was not removed."""
     ask = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     ask.add_argument("--seed", type=int, default=1, help="another one plants other secrets")
     seed = ask.parse_args().seed

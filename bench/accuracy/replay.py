@@ -1,14 +1,13 @@
-"""How often the right cause is named in the corpus of stored captures, without a host: all rules over all rounds.
+"""Measure the accuracy of the rules over the corpus of stored captures, without a host.
 
     ./culprit bench replay [--corpus DIR] [--kinds KIND ...] [--only TEXT] [--table FILE] [--workers N]
                            [--without-truth]
 
-Each round holds the captures of all stages that the diagnosis took when it was played. Parsers and rules of today read
-them again. Data of later collectors is missing, so a replay can be worse than a new round. docs/corpus.md describes the
-file format.
+Each round has the captures of all stages of the original diagnosis. The current parsers and rules process them again.
+Data of newer collectors is missing, so a replay can be worse than a new round. docs/corpus.md describes the format.
 
-With `--without-truth`, the true causes of each faulty round are unknown. What is then named likely is wrong, unless it
-is a consequence of them (see `unknown_causes`).
+With `--without-truth`, the true causes of each faulty round are removed from the catalog. A likely cause is then wrong,
+unless it is a consequence of them (see `unknown_causes`).
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from bench.accuracy.score_table import render_tables
 from bench.accuracy.unknown_causes import UnknownCauseAnswer, answer_without_truth, render_unknown_causes
 
 CORPUS = ROOT / "bench" / "corpus"
-#: What the rules of today name in every round. A test compares it, so that a change of rules shows its effect.
+#: The causes that the rules name in every round. A test compares them, so that a change of rules shows its effect.
 ANSWERS = "answers.json"
 Answer = TypeVar("Answer")
 

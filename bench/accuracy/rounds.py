@@ -1,4 +1,4 @@
-"""One played round: what was wrong, what was answered, and whether that is right."""
+"""One round of the score: the fault, the diagnosis, and whether it is right."""
 
 from __future__ import annotations
 
@@ -7,18 +7,22 @@ from dataclasses import asdict, dataclass, field, fields
 
 from culprit.json_types import Json
 
-#: Kinds of scenarios; stacked rounds and rounds with a distractor are drawn from faults.
+#: Kinds of scenarios; stacked rounds and rounds with a distractor use the scenarios of faults.
 KINDS = ("fault", "validation", "development", "holdout", "decoy", "healthy")
 
 
 @dataclass(slots=True)
 class Round:
-    """One diagnosis of one known fault. `error`: why the round broke.
+    """One diagnosis of one known fault.
 
-    `evaluated_ms`: how long all rules took, for each capture of the diagnosis. `nulls`: the cause that each null model
-    names. `harmed`: whether the answer shows harm; `unexplained_pct`: the share of the time of the most harmed service
-    that no named cause explains, None if it is unknown. `first_right_s`: after how many seconds the first stage ended
-    from which on the first cause was a true one until the end; None if the answer is wrong or nothing was there.
+    Attributes:
+        evaluated_ms: evaluation time of all rules, for each capture of the diagnosis.
+        error: why the round broke.
+        nulls: the cause that each null model names.
+        harmed: whether the answer shows harm.
+        unexplained_pct: share of the time of the most harmed service that no named cause explains; None if unknown.
+        first_right_s: seconds until the end of the first stage from which on the first cause is true until the end;
+            None if the answer is wrong or there is no fault.
     """
 
     scenario: str
@@ -43,7 +47,7 @@ class Round:
 
     @property
     def top1(self) -> bool:
-        """The first cause is a true one; on a healthy host, nothing is named likely. A broken round is not right."""
+        """Whether the first cause is true; on a healthy host, no cause is likely. A broken round is not right."""
         if self.error:
             return False
         if not self.truth:
@@ -52,29 +56,29 @@ class Round:
 
     @property
     def top3(self) -> bool:
-        """One of the first three is a true one."""
+        """Whether one of the first three causes is true."""
         return any(name in self.truth for name, _ in self.named[:3]) if self.truth else self.top1
 
     @property
     def all_named(self) -> bool:
-        """Every true cause is among those named."""
+        """Whether every true cause is named."""
         return not self.error and set(self.truth) <= {name for name, _ in self.named}
 
     @property
     def good(self) -> bool:
-        """The right cause first, no wrong cause, every cited number found again."""
+        """Whether the right cause is first, no wrong cause is likely, and every cited number is reproduced."""
         return self.top1 and not (self.wrong or self.error or self.ungrounded)
 
     @property
     def wrong_possible(self) -> list[str]:
-        """Causes that were named possible and are not there."""
+        """The causes that were named possible and are not true."""
         return [
             name for name, confidence in self.named if confidence == "possible" and name not in self.truth
         ]
 
     @property
     def wrong(self) -> list[str]:
-        """Causes that were named likely and are not there."""
+        """The causes that were named likely and are not true."""
         return [name for name, confidence in self.named if confidence == "likely" and name not in self.truth]
 
 

@@ -1,15 +1,15 @@
-"""How often the right cause is named: real faults on hosts of the lab, diagnosed over SSH by a real platform.
+"""Measure the accuracy of diagnoses: real faults on hosts of the lab, diagnosed over SSH by a real platform.
 
     ./culprit bench score [--set lab|real] [--only ID ...] [--kinds KIND ...] [--rounds N] [--seed N] [--healthy N]
                           [--stacked N] [--distractors N] [--baseline] [--twice] [--save FILE [--add | --render]]
                           [--corpus DIR] [--table FILE] [--home DIR]
 
-Every round starts a host, lets it run healthy, injects the fault with parameters drawn at random, asks
-`POST /diagnoses`, and compares the answer with what the scenario declares. Order and parameters come from the seed,
-which is printed. With `--baseline`, the host is also captured before the fault, as one is whose captures are scheduled.
-A wrong cause is one that is named `likely` and is not declared. Every cited number is read again
-from the bytes of its artifact, by the parsers alone. Null models (bench/accuracy/null_models.py) answer without
-knowledge of causes. `--corpus` stores the redacted captures of each round for `./culprit bench replay`.
+Every round starts a healthy host, injects the fault with random parameters, requests `POST /diagnoses`, and compares
+the answer with the causes that the scenario declares. Order and parameters come from the seed, which is printed. With
+`--baseline`, the host is also captured before the fault, as with scheduled captures. A cause is wrong if it is named
+`likely` and is not declared. Every cited number is reproduced from the bytes of its artifact by the parsers alone. Null
+models (bench/accuracy/null_models.py) answer without knowledge of causes. `--corpus` stores the redacted captures of
+each round for `./culprit bench replay`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from lab.real import load_real_scenarios
 from lab.scenario import Live, Scenario
 
 SETS = {"lab": load_scenarios, "real": load_real_scenarios}
-#: Next to nothing to do: distracts from nothing.
+#: Nearly idle programs, which are no distractors.
 IDLE = "idle"
 COUNTS = ("sample", "healthy", "stacked", "distractors")
 
@@ -135,7 +135,7 @@ def _report(batches: Sequence[Json], table: Path | None) -> int:
 
 
 def _format_options(options: argparse.Namespace, seed: int) -> str:
-    """The options that decide what is run."""
+    """Return the options that select the rounds, as command line arguments."""
     lists = {
         "set": [options.set] if options.set != "lab" else [],
         "only": options.only,
@@ -149,7 +149,7 @@ def _format_options(options: argparse.Namespace, seed: int) -> str:
 
 
 def _load_batches(path: Path) -> list[Json]:
-    """What earlier batches left in the file."""
+    """Return the earlier batches in the file."""
     return list(json.loads(path.read_text())["batches"]) if path.exists() else []
 
 
@@ -288,7 +288,7 @@ def _diagnosed(
 
 
 def build_junit(rounds: Sequence[Round], seed: int) -> str:
-    """Every round as a test: failed where the first cause is wrong, a wrong one is likely, or nothing was grounded."""
+    """Return a JUnit report with a test for each round, which fails if the round is not `good`."""
     suite = ElementTree.Element("testsuite", name=f"score, seed {seed}", tests=str(len(rounds)))
     for item in rounds:
         case = ElementTree.SubElement(

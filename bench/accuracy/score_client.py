@@ -1,4 +1,4 @@
-"""What the score asks a platform over HTTP, and how it reads every cited number again."""
+"""HTTP client of the score: requests to the platform, and the check of every cited number."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ SCOPES = {
 }
 TIMEOUT_S = 240.0
 USEFUL_STATES = ("done", "partial")
-#: Two methods to the same number (stored float32 chunks, and float64 straight from the parser) differ by rounding only.
+#: Maximum relative rounding difference between a stored number (float32 chunks) and that of the parser (float64).
 TOLERANCE = 1e-4
 
 
-#: Rates and waits do not depend on when it was: any clock will do.
+#: Any valid clock: rates and waits do not depend on the time of the capture.
 ANY_CLOCK = {
     "bt0": "0",
     "bt1": "0",
@@ -46,7 +46,7 @@ ANY_CLOCK = {
     "src": "date",
 }
 
-#: By kind of profile: the collector of the recording, the part that its parser reads instead, and the format of that.
+#: {kind of profile: (collector, name of the text part, its export format)}.
 STACK_PARTS = {
     "on_cpu": ("perf_record", "script.txt", "perf_script"),
     "page_faults": ("pagefault_stacks", "script.txt", "perf_script"),
@@ -56,7 +56,7 @@ STACK_PARTS = {
 
 @dataclass(slots=True)
 class Ground:
-    """How many numbers were cited, and which of them could not be found again."""
+    """The number of cited and reproduced numbers, and a description of each number that is not reproduced."""
 
     cited: int = 0
     good: int = 0
@@ -64,29 +64,29 @@ class Ground:
 
 
 class Platform:
-    """A running platform, with the right to do everything."""
+    """Client of a running platform with the token of an administrator."""
 
     def __init__(self, url: str, token: str) -> None:
         headers = {"Authorization": f"Bearer {token}"}
-        # A connection for each question: the server closes idle ones, and a flood of the lab delays that news.
+        # One connection per request: the server closes idle ones, and a packet flood of the lab can delay the FIN.
         limits = httpx2.Limits(max_keepalive_connections=0)
         base = f"{url.rstrip('/')}/api/v1"
         self.http = httpx2.Client(base_url=base, headers=headers, timeout=60, limits=limits)
         self.networks: set[str] = set()
 
     def get(self, path: str, **query: Any) -> Any:
-        """The JSON of an answer."""
+        """Send a GET request. Return the JSON of the response. Raises HTTPStatusError."""
         return self.http.get(path, params=query).raise_for_status().json()
 
     def post(self, path: str, body: Json) -> Any:
-        """The same for a POST."""
+        """Send a POST request. Return the JSON of the response. Raises RuntimeError."""
         answer = self.http.post(path, json=body)
         if answer.is_error:
             raise RuntimeError(f"{path}: {answer.text[:300]}")
         return answer.json()
 
     def patch(self, path: str, body: Json) -> Any:
-        """The same for a PATCH."""
+        """Send a PATCH request. Return the JSON of the response. Raises RuntimeError."""
         answer = self.http.patch(path, json=body)
         if answer.is_error:
             raise RuntimeError(f"{path}: {answer.text[:300]}")
@@ -97,13 +97,13 @@ class Platform:
         self.http.delete(path).raise_for_status()
 
     def declare(self, name: str, path: str) -> str:
-        """The service of a host of the lab: its access log, under the host's own label. Gives its id."""
+        """Declare the service of a lab host with its access log. Return the ID of the service."""
         source = {"kind": "access_log", "path": path, "format": "lab"}
         result = self.post("/services", {"name": name, "selector": {"lab": name}, "source": source})
         return str(result["id"])
 
     def add_host(self, host: LabHost, name: str) -> str:
-        """A host of the lab, with its address and trusted key."""
+        """Add a lab host with its address and trusted host key. Return its ID."""
         network = f"{host.address}/32"
         if network not in self.networks:
             self.post("/network-rules", {"cidr": network, "port_from": 1, "port_to": 65535})
@@ -116,7 +116,7 @@ class Platform:
         return str(self.post("/hosts", body)["id"])
 
     def retire(self, path: str) -> None:
-        """What was made for a round is gone with it: /hosts/ID, /services/ID."""
+        """Delete an object of a round (/hosts/ID, /services/ID). Ignore error responses."""
         self.http.delete(path)
 
     def capture(self, body: Json, timeout_s: float = TIMEOUT_S) -> str | None:
@@ -132,7 +132,7 @@ class Platform:
         return str(run["id"]) if run["state"] in USEFUL_STATES else None
 
     def capture_baseline(self, host_id: str, seconds: int) -> str:
-        """Capture what the first stage of a diagnosis captures. Return its run. Raises TimeoutError, RuntimeError."""
+        """Run the triage plan as a baseline. Return its run. Raises TimeoutError, RuntimeError."""
         body = {"host_ids": [host_id], "plan": "triage", "seconds": seconds, "reason": "before the fault"}
         run = self.capture(body)
         if run is None:
@@ -140,7 +140,7 @@ class Platform:
         return run
 
     def diagnose(self, host_id: str, scope: Mapping[str, str], seconds: int, baseline: str = "auto") -> Json:
-        """Ask, and wait for the answer. `baseline` is "auto" or a run. Raises TimeoutError."""
+        """Diagnose a host and return the finished diagnosis. `baseline` is "auto" or a run. Raises TimeoutError."""
         body: Json = {"host_id": host_id, "seconds": seconds, "baseline": baseline}
         for name, value in scope.items():
             body["scope"] = {"kind": SCOPES[name], "value": str(value)}
@@ -158,7 +158,7 @@ class Platform:
         return [self.get(f"/runs/{run}/findings") for run in runs]
 
     def ground(self, result: Json, stored: Sequence[StoredRun]) -> Ground:
-        """Read every number of the named causes again, from the bytes of the artifacts that it cites."""
+        """Reproduce every number of the named causes from the bytes of the artifacts that it cites."""
         ground = Ground()
         runs = [run.parse() for run in stored]
         whole = merge_views(runs)
@@ -166,7 +166,7 @@ class Platform:
         numbers = [item for cause in result["causes"] for item in cause["evidence"]]
         for number in numbers:
             ground.cited += 1
-            # What is counted over all stages is found in all of them alone.
+            # A number over all stages can only be reproduced from all of them together.
             views = (whole, by_run.get(number["locator"].get("run", ""), whole))
             why = min((self._again(number, view) for view in views), key=len)
             if why:
@@ -176,7 +176,7 @@ class Platform:
         return ground
 
     def _again(self, item: Json, view: HostView) -> str:
-        """Empty where the number is found again, else what is wrong."""
+        """Return "" if the number is reproduced, else a description of the problem."""
         if not item["artifact"]:
             return "cites nothing"
         lines = item["locator"].get("lines", [])
@@ -205,7 +205,7 @@ class Platform:
         return f"{item['value']:.6g} is not among {[round(value, 4) for value in values[:5]]}"
 
     def download(self, run_id: str) -> StoredRun:
-        """Return a run with the bytes that its host wrote, and stacks that the server named as text of perf."""
+        """Return a run with the bytes of its artifacts, and profiles that the server symbolized as exported text."""
         run = self.get(f"/runs/{run_id}")
         parts: dict[str, dict[str, bytes]] = {}
         for artifact in run["artifacts"]:
@@ -224,7 +224,7 @@ class Platform:
 
 
 def decompress_artifact(data: bytes, encoding: str) -> bytes:
-    """The bytes as the host wrote them."""
+    """Return the decompressed bytes of an artifact."""
     if encoding == "gzip":
         return gzip.decompress(data)
     if encoding == "zstd":

@@ -1,4 +1,4 @@
-"""What is named where the true cause is unknown: each faulty round again, after its true causes are taken out."""
+"""Replay each faulty round with a catalog without its true causes, and list the causes that are named instead."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from culprit.domain.rules.ranking.explanations import build_graph
 from culprit.domain.rules.ranking.rank import rank_causes
 from culprit.domain.rules.rule import Rule
 
-#: Rows of the table; the rest is summed up.
+#: Maximum number of rows of the table; the others are summed.
 MAX_ROWS = 30
 
 
 @dataclass(frozen=True, slots=True)
 class UnknownCauseAnswer:
-    """What the causes that remain are named as, in a round whose true causes are unknown.
+    """The likely causes of a round whose true causes are unknown, each with the rules that support it.
 
-    `wrong` are the likely causes that the graph of explanations does not link to the truth, `consequences` those that
-    it does: a true cause explains them, so they were there. Each has the rules that supported it.
+    `wrong` are the causes without a link to the truth in the graph of explanations; `consequences` have a link: a true
+    cause explains them, so they are real.
     """
 
     truth: tuple[str, ...]
@@ -37,11 +37,10 @@ def answer_without_truth(
     causes: Mapping[str, Cause],
     times: ServiceTimes,
 ) -> UnknownCauseAnswer:
-    """Return what is named likely by a catalog that lacks the true causes of a round.
+    """Return the likely causes of a round with a catalog that lacks its true causes.
 
-    Rules that state no other cause than the removed ones are removed with them: without the cause, they would not
-    be there to refute another finding. What a rule states about a removed cause is removed, so it neither harms
-    others nor keeps them innocent.
+    Rules that only refer to removed causes are removed too: without the cause, they would not exist to refute another
+    finding. References of other rules to removed causes are removed, so that they neither support nor refute others.
     """
     known_rules, known_causes = remove_causes(truth, rules, causes)
     known_findings = [item for item in findings if item.rule in known_rules]

@@ -1,1 +1,1 @@
-"""What captures, watchers and automation cost on a host, and how fast they react."""
+"""Benchmarks of the cost and latency of captures, watchers and automation on a host."""

@@ -1,4 +1,4 @@
-"""From an alert to the first sample and to the message with its cause; and a storm of a thousand alerts.
+"""Measure the time from an alert to the first sample and to the notification, and a storm of a thousand alerts.
 
     ./culprit bench alerts [--alerts 12] [--storm 1000] [--seed N]
 
@@ -7,8 +7,8 @@ with a random fault; order and parameters come from the seed, which is printed. 
 labels of the hosts allow it the standard tier, and a web server of the benchmark is the notification channel. The storm
 is about this machine, with the sshd with which the platform adds it.
 
-First sample: the first reading on the host, on its own clock (the same one), after the alert was sent. Message: when
-our server has it. All that was started is stopped and removed at the end.
+First sample: the first reading on the host after the alert was sent, on the same clock. Notification: its arrival at
+the web server of the benchmark. Everything that was started is stopped and removed at the end.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class MessageReceiver:
 
         class Handler(BaseHTTPRequestHandler):
             def log_message(self, *_: object) -> None:
-                """Nothing: figures are what is printed."""
+                """Do not log requests: the output has only the figures."""
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -66,11 +66,11 @@ class MessageReceiver:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """The URL of the receiver."""
         return f"http://127.0.0.1:{self.server.server_address[1]}/alerts"
 
     def wait(self, count: int, seconds: float) -> tuple[float, Json]:
-        """The message with that number, the first is 1. Raises Broken."""
+        """Wait for message number `count` (from 1) and return its arrival time and content. Raises Broken."""
         with self.arrival:
             if not self.arrival.wait_for(lambda: len(self.arrived) >= count, seconds):
                 raise platforms.Broken(f"message {count} did not arrive within {seconds:.0f} s")
@@ -78,7 +78,7 @@ class MessageReceiver:
 
 
 class AlertPlatform(score_client.Platform):
-    """One running platform, used by its administrator, with a trigger that sends to this program."""
+    """Administrator's client of a running platform, with a trigger whose channel is this program."""
 
     def __init__(self, home: Path, reported: MessageReceiver) -> None:
         stored = json.loads((home / "cli.json").read_text())
@@ -92,7 +92,7 @@ class AlertPlatform(score_client.Platform):
         self.trigger = self.post("/triggers", body)
 
     def alert(self, title: str, host: str, **more: object) -> Json:
-        """One alert about a host; what became of it."""
+        """Send one alert about a host. Return the response of the trigger. Raises Broken."""
         body = {"title": title, "host": host, "sent": time.time_ns(), **more}
         headers = {"Authorization": f"Bearer {self.trigger['secret']}"}
         answer = httpx2.post(
@@ -104,13 +104,13 @@ class AlertPlatform(score_client.Platform):
 
 
 def read_database_url(home: Path) -> str:
-    """The address of the platform's database, out of what `up` keeps."""
+    """Return the database URL of the platform from the state file of `up`."""
     state = json.loads((home / "running.json").read_text())
     return str(state["database_url"])
 
 
 def first_sample_s(url: str, diagnosis: int, sent: float) -> float:
-    """Seconds from an alert to the first reading of the load in its diagnosis; logs of the host reach further back."""
+    """Return the seconds from an alert to the first load average in its diagnosis; logs of the host start earlier."""
     query = """
         SELECT min(series_chunk.t0_ns) FROM series_chunk JOIN run ON run.id = series_chunk.run_id
         JOIN capture ON capture.id = run.capture_id JOIN diagnosis ON diagnosis.id = capture.diagnosis_id
@@ -124,7 +124,7 @@ def first_sample_s(url: str, diagnosis: int, sent: float) -> float:
 
 
 def compute_percentile(values: list[float], share: float) -> float:
-    """The value that this share of the values does not exceed."""
+    """Return the percentile of the values."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(len(ordered) * share) - 1)]
 
@@ -145,7 +145,7 @@ def choose_faults(count: int, rng: random.Random) -> list[Scenario]:
 def measure_alert(
     platform: AlertPlatform, reported: MessageReceiver, url: str, fault: Scenario, seed: int, number: int
 ) -> Json:
-    """One unhealthy host and one alert about it, up to the message."""
+    """Start an unhealthy host, send an alert about it, and wait for the notification."""
     with LabEnvironment(max_s=300) as environment, fault.run(environment, random.Random(seed)) as live:
         name = f"bench-{number}"
         host = platform.add_host(live.host, name)
@@ -176,7 +176,7 @@ def measure_alert(
 def measure_alerts(
     platform: AlertPlatform, reported: MessageReceiver, url: str, faults: list[Scenario], rng: random.Random
 ) -> list[Json]:
-    """One alert after another, each answered before the next."""
+    """Send the alerts one after another, each after the response to the previous one."""
     rows = []
     for number, fault in enumerate(faults, 1):
         item = measure_alert(platform, reported, url, fault, rng.randrange(1 << 31), number)
@@ -189,7 +189,7 @@ def measure_alerts(
 
 
 def send_storm(platform: AlertPlatform, url: str, count: int) -> tuple[Counter[str], float, int]:
-    """So many alerts for one host as fast as two connections send them: what became of them, seconds, captures."""
+    """Send alerts for one host over two connections as fast as possible. Return results, seconds and captures."""
     host = str(platform.get("/hosts", query="")["items"][-1]["name"])
     with psycopg.connect(url) as connection:
         before = connection.execute("SELECT count(*) FROM capture").fetchone()

@@ -2,17 +2,17 @@
 
     ./culprit bench cost [--plans triage cpu sched] [--pairs 6] [--seconds 10]
 
-A reference workload of fixed units of work (hashing, arithmetic, system calls, memory) keeps every CPU busy; the
-units done per second of wall time are its speed. Each pair is three windows in one row: A, C and B, then B, C
-and A, and so on. A capture runs in B alone, C runs between the two; 1 - B/C is the slow-down, and 1 - A/C, where
-neither has a capture, is what the same comparison finds where there is nothing to find. B is the whole run, from
-its start to the exit of its last process; A and C are as long as the run before the first pair.
+A reference workload of fixed units of work (hashing, arithmetic, system calls, memory) keeps every CPU busy; its speed
+is the number of units per second of wall time. Each pair is three consecutive windows: A, C and B, then B, C and A, and
+so on. Only B has a capture, and C is between A and B; 1 - B/C is the slow-down. 1 - A/C is the control: the same
+comparison without a capture. B is the whole run, from its start to the exit of its last process; A and C are as long
+as the run before the first pair.
 
-The runner is the one that the server sends, started by /bin/sh as sshd would start it; sshd itself is left out.
-CPU is what the kernel charged all processes of the run with. The interrupts of perf's own sampling are charged
-to the processes that are interrupted: they show in the slow-down, and in the work that the workload does per second
-of CPU that it is given. That second figure leaves out who else had the CPU, so it stays steady where a machine is
-shared. Takes about pairs * 3 * (seconds + 3) seconds a plan.
+The runner is the one that the server sends, started by /bin/sh as sshd would start it; sshd itself is not included.
+CPU is the time that the kernel charged to all processes of the run. The interrupts of perf's sampling are charged
+to the interrupted processes: they appear in the slow-down, and in the work of the workload per second of its CPU time.
+That second figure does not depend on the CPU use of other processes, so it is stable on a shared machine. Takes about
+pairs * 3 * (seconds + 3) seconds per plan.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ REST_S = 0.7
 
 
 class Workload:
-    """One busy process per CPU, and how many units of work they have done so far."""
+    """One busy process per CPU, with a counter of completed units of work."""
 
     def __init__(self) -> None:
         self.counters = mmap.mmap(-1, SLOT * CPUS)
@@ -97,17 +97,17 @@ class Workload:
             struct.pack_into("Q", self.counters, at * SLOT, done)
 
     def cpu_s(self) -> float:
-        """CPU seconds of all processes so far."""
+        """Return the CPU seconds of all processes so far."""
         return sum(cpu_s(pid) for pid in self.pids)
 
     def done(self) -> int:
-        """Units of work so far, of all processes."""
+        """Return the completed units of work of all processes so far."""
         return sum(struct.unpack_from("Q", self.counters, at * SLOT)[0] for at in range(CPUS))
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What the workload did: units per second of wall time, and per second of CPU that it was given."""
+    """Result of a window: units of work per second of wall time and per CPU second, and the CPU share (0 to 1)."""
 
     rate: float
     per_cpu_s: float
@@ -116,7 +116,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """The beginning of a window."""
+    """The counters at the start of a window."""
 
     work: Workload
     done: int
@@ -125,19 +125,19 @@ class Begun:
 
     @classmethod
     def now(cls, work: Workload) -> Begun:
-        """After a moment of rest."""
+        """Read the counters after a pause of REST_S."""
         time.sleep(REST_S)
         return cls(work, work.done(), work.cpu_s(), time.monotonic())
 
     def end(self) -> Window:
-        """The window from then until now."""
+        """Return the window that ends now."""
         took, done = time.monotonic() - self.at, self.work.done() - self.done
         cpu = self.work.cpu_s() - self.cpu_s
         return Window(done / took, done / cpu, cpu / took / CPUS)
 
 
 def measure_window(work: Workload, seconds: float) -> Window:
-    """A window without a capture."""
+    """Measure a window without a capture."""
     begun = Begun.now(work)
     time.sleep(seconds)
     return begun.end()
@@ -145,7 +145,7 @@ def measure_window(work: Workload, seconds: float) -> Window:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a plan costs: one value of each comparison per pair, and its runs."""
+    """The cost of a plan: one value of each comparison per pair, and its runs."""
 
     plan: Plan
     slower: list[float]
@@ -158,7 +158,7 @@ class Figures:
 
 
 def measure_plan(work: Workload, plan: Plan, pairs: int) -> Figures:
-    """A run that only warms up and shows its length and its files, then the pairs."""
+    """Measure a plan: a warm-up run, which determines window length and disk usage, then the pairs."""
     jobs = [
         program.CollectorJob.of(COLLECTORS[collector.id], collector.seconds) for collector in plan.collectors
     ]
@@ -191,15 +191,15 @@ def measure_plan(work: Workload, plan: Plan, pairs: int) -> Figures:
 
 
 def format_spread(values: list[float]) -> str:
-    """Median and range in percent."""
+    """Format the median and the range in percent."""
     return f"{statistics.median(values):+.1%} [{min(values):+.1%} to {max(values):+.1%}]"
 
 
 def judge_goal(figures: Figures) -> str:
-    """The goal is met where even the worst pair keeps it, missed where even the best does not.
+    """Return whether the goal is met (even by the worst pair), missed (even by the best pair), or not decided.
 
-    With n pairs the range holds the true median in all but 2 ** (1 - n) of cases. Where the control strays
-    further than the goal, or than the slow-down, nothing is claimed.
+    With n pairs, the range contains the true median in all but 2 ** (1 - n) of cases. If the control deviates by more
+    than the goal or the slow-down, the goal is not decided.
     """
     goal = GOAL[figures.plan.tier]
     noise = max(abs(value) for value in figures.control)
@@ -215,7 +215,7 @@ def judge_goal(figures: Figures) -> str:
 
 
 def format_row(figures: Figures) -> str:
-    """One line of the table."""
+    """Format one line of the table."""
 
     def middle(values: list[float]) -> float:
         return statistics.median(values)

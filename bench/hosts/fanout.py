@@ -2,10 +2,10 @@
 
     ./culprit bench fanout [--hosts 20 50] [--plan triage] [--seconds 10]
 
-Every host is an sshd of its own on this machine, with private /run and /var/tmp; so the CPU that the hosts
-themselves need is taken from the same cores, and the wall time is an upper bound. The server's CPU is that of
-the worker, its fork server and all its children; its memory is the sum of their PSS, sampled twice a second.
-For comparison the same run measures a child that imports everything for itself instead of being forked.
+Every host is a separate sshd on this machine, with private /run and /var/tmp. The hosts use the same cores, so the
+wall time is an upper bound. The server's CPU is that of the worker, its fork server and all its children; its memory is
+the sum of their PSS, sampled twice a second. For comparison, the same run measures a child that imports all modules
+itself instead of being forked.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ OVER = (*CAME_HOME, "partial", "failed", "canceled", "expired")
 
 
 def list_process_tree(pid: int) -> list[int]:
-    """A process and everything below it."""
+    """Return the PIDs of a process and all its descendants."""
     result, new = [pid], [pid]
     while new:
         children = []
@@ -68,7 +68,7 @@ def list_process_tree(pid: int) -> list[int]:
 
 
 def cpu_s(pid: int) -> float:
-    """CPU seconds of a process and of all children that it has waited for."""
+    """Return the CPU seconds of a process and of all children that it has waited for."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except FileNotFoundError:
@@ -77,7 +77,7 @@ def cpu_s(pid: int) -> float:
 
 
 def pss_mb(pid: int) -> float:
-    """Proportional set size."""
+    """Return the proportional set size of a process in MiB; 0 if it cannot be read."""
     try:
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):
@@ -88,7 +88,7 @@ def pss_mb(pid: int) -> float:
 
 
 def alone_mb() -> float:
-    """What a child would take that is no fork: a fresh interpreter with the same imports, waiting."""
+    """Return the PSS in MiB of a child that is not forked: an idle new interpreter with the same imports."""
     code = "import culprit.jobs.capture.session, sys; print(1, flush=True); sys.stdin.read()"
     child = subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -102,7 +102,7 @@ def alone_mb() -> float:
 
 
 def add_hosts(db: Database, hosts: Sequence[LabHost]) -> tuple[object, list[UUID]]:
-    """An account, and the hosts, in the database."""
+    """Add an account and the hosts to the database."""
     with unit_of_work(db.sessions) as session:
         user = UserAccount(name=f"bench-{secrets.token_hex(3)}", role="oncall", label_scope={})
         session.add(user)
@@ -175,7 +175,7 @@ def measure_fanout(
 
 
 def main() -> None:
-    """Starts everything that is needed, measures, and prints one JSON line per number of hosts."""
+    """Start the services, measure, and print one JSON line per number of hosts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--hosts", type=int, nargs="+", default=[20, 50])
     parser.add_argument("--plan", default="triage")

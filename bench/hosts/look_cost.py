@@ -1,4 +1,4 @@
-"""Cost of a first look: CPU seconds by collector, against another checkout, against its forecast, and on larger hosts.
+"""Cost of a triage: CPU seconds by collector, against another checkout, against its forecast, and on larger hosts.
 
     ./culprit bench look_cost [--pairs 2] [--seconds 10] [--base FOLDER] [--processes 200 1000] [--sockets 1000 50000]
 

@@ -1,4 +1,4 @@
-"""What naming functions costs the host after a recording: by perf there, and by the server.
+"""Measure the cost of symbolization on the host after a recording: by perf on the host, and by the server.
 
     ./culprit bench naming [--seconds 30] [--pairs 5] [--hz 99]
 

@@ -1,4 +1,4 @@
-"""How soon nothing starts any more once the kill switch is activated.
+"""Measure the time from the activation of the kill switch to the last start on the host.
 
     ./culprit bench switch [--rounds 20]
 
@@ -59,7 +59,7 @@ class Sessions:
 
 
 class Callers:
-    """People who order captures as fast as they are answered."""
+    """Callers that request captures without a pause."""
 
     def __init__(self, platform: AlertPlatform) -> None:
         self.platform, self.stop = platform, threading.Event()

@@ -1,1 +1,1 @@
-"""How fast screens are in a real browser."""
+"""Benchmarks of pages in a real browser."""

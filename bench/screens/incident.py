@@ -1,11 +1,11 @@
-"""An incident of 20 hosts with 10 captures each, compared with a small one: time, queries and bytes of what its
-screen asks.
+"""Compare the requests of the page of an incident of 20 hosts with 10 captures each with those of a small incident.
 
     ./culprit bench incident [--asks 40] [--opens 10] [--json FILE]
 
-Every run was evaluated by all rules (one in twelve matched, most did not, some were not evaluated), in a PostgreSQL of
-its own; three playbooks belong to the incident. Both sizes are asked in turn, A B A B. Each answer is what the API
-sends, encoded. With --opens a real browser then opens the large one that many times, over a platform of its own.
+It measures time, queries and bytes. Every run was evaluated by all rules (one in twelve matched, most did not, some
+were not evaluated), in a separate PostgreSQL; three playbooks are attached to the incident. Both sizes are requested
+alternately, A B A B. Each response is encoded as the API sends it. With --opens, a real browser then opens the large
+incident that many times, from a separate platform.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def build_finding(at: int, rule: Rule, run: str) -> Finding:
 
 
 def seed_incident(session: Session, actor: Actor, size: tuple[int, int]) -> Incident:
-    """An incident over so many hosts with so many captures each."""
+    """Create an incident with `size` = (hosts, captures of each)."""
     hosts, captures = size
     key = Credential(name=f"key of {hosts}", kind="agent", public={})
     session.add(key)
@@ -114,7 +114,7 @@ def store_findings(session: Session, run: Run) -> None:
 
 
 def list_calls(session: Session, actor: Actor) -> dict[str, Callable[[Incident], object]]:
-    """What the screen asks when it is opened."""
+    """Return the requests of the page by name."""
     return {
         "GET /incidents/{id}": lambda item: read.build_incident(
             session, actor, journal.get_incident(session, actor, item.id)
@@ -128,7 +128,7 @@ def list_calls(session: Session, actor: Actor) -> dict[str, Callable[[Incident],
 def compare_calls(
     session: Session, actor: Actor, small: Incident, large: Incident, asks: int
 ) -> list[dict[str, object]]:
-    """One row for each call."""
+    """Measure each request for both incidents. Return one row for each."""
     counted = [0]
 
     def count(*_: object) -> None:
@@ -166,7 +166,7 @@ def compare_calls(
 
 
 def main() -> None:
-    """Seed both, ask, print the rows."""
+    """Seed both incidents, measure, and print the rows."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--asks", type=int, default=40)
     parser.add_argument("--opens", type=int, default=0, help="open its screen so often in a real browser")

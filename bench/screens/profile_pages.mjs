@@ -1,4 +1,4 @@
-// What the benchmarks of the page of a profile share: the browser, the first sign-in, and waiting for a profile.
+// Shared code of the benchmarks of the profile page: the browser, the first sign-in, and waiting for a profile.
 import { createRequire } from "node:module";
 
 const BUILD_MS = 300_000;

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { launchBrowser, options, readPageMemory, signIn, VIEW, waitForProfile } from "./profile_pages.mjs";
 
-/** Runs in the page before its own scripts: keeps, for the last release of the pointer, what followed. */
+/** Runs in the page before its own scripts: records the events after the last release of the pointer. */
 function watch() {
   // The browser keeps 250 entries unless it is configured to keep more.
   performance.setResourceTimingBufferSize(5000);
@@ -39,7 +39,7 @@ function watch() {
   }).observe(document, { subtree: true, childList: true });
 }
 
-/** What followed the last release, in ms, with the request's own timing; null until the drawing is at rest. */
+/** Returns the times after the last release in ms, with the timing of the request; null until painting has ended. */
 function followed(restMs) {
   const last = window.benchLast;
   if (!last.painted || performance.now() - last.painted < restMs) return null;

@@ -1,5 +1,5 @@
-// What a new user does after `./culprit up`: the login link, one button, the flame graph. Prints when each happened,
-// in milliseconds of the wall clock. Started by bench/screens/start.py.
+// The steps of a new user after `./culprit up`: the login link, one button, the flame graph. Prints the time of each
+// step in milliseconds of the wall clock. Started by bench/screens/start.py.
 import { createRequire } from "node:module";
 
 const options = JSON.parse(process.env.BENCH);

@@ -1,1 +1,1 @@
-"""What the server can process: parsers, queries, stored data, schedules and viewers."""
+"""Benchmarks of the server: parsers, queries, stored data, schedules and viewers."""

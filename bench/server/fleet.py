@@ -39,7 +39,7 @@ from sqlalchemy.orm import Session
 HOSTS, SOME = 500, 50
 ACTOR = Actor(new_uuid7(), "bench", "viewer")
 Labels = tuple[tuple[str, str], ...]
-#: Each question once of 50 and once of 500 hosts.
+#: Numbers of hosts for which each request is measured.
 SIZES: dict[int, Labels] = {SOME: (("some", "yes"),), HOSTS: ()}
 
 
@@ -74,25 +74,25 @@ def list_calls(session: Session) -> dict[str, Callable[[Labels], object]]:
 
 
 def time_call(work: Callable[[], Any]) -> tuple[float, float, Any]:
-    """Milliseconds, milliseconds of this process's CPU, and what came of it."""
+    """Return wall time and CPU time in milliseconds, and the result of `work`."""
     began, cpu = time.perf_counter(), time.process_time()
     result = work()
     return (time.perf_counter() - began) * 1e3, (time.process_time() - cpu) * 1e3, result
 
 
 def encode_answer(ask: Callable[[Labels], object], labels: Labels) -> bytes:
-    """The answer as it is sent."""
+    """Return the encoded response."""
     return bytes(fast_json(ask(labels)).body)
 
 
 def compress_answer(body: bytes) -> bytes:
-    """As the API packs it."""
+    """Compress a response as the API does."""
     packer = zlib.compressobj(LEVEL, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
     return packer.compress(body) + packer.flush()
 
 
 def compare_calls(session: Session, pairs: int) -> list[dict[str, object]]:
-    """One row for each question."""
+    """Measure each request for both sizes. Return one row for each."""
     queries = [0]
 
     def count(*_: object) -> None:
@@ -144,7 +144,7 @@ def compare_calls(session: Session, pairs: int) -> list[dict[str, object]]:
 
 
 def main() -> None:
-    """Seed, ask, print the table."""
+    """Seed the database, measure, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--runs", type=int, default=6)
     parser.add_argument("--pairs", type=int, default=5)

@@ -1,10 +1,10 @@
-"""The largest artifacts through their parsers: seconds of CPU, peak memory, and how both grow.
+"""Parse the largest artifacts: CPU seconds, peak memory, and the growth of both.
 
     ./culprit bench parsers [--strace-mb 1000] [--sockets 1000000] [--cpus 256]
 
-Each measurement is a child of its own, so that its peak is its own. Every artifact is read at a tenth of its size
-too: the ratio next to it shows how cost grows (10 is linear). The sockets are counted on the host, so there the script
-itself is measured, with an `ss` that prints that many lines, and then the parser of what it left.
+Each measurement runs in a separate child, so that its peak memory is its own. Every artifact is also parsed at a tenth
+of its size: the ratio shows the growth of the cost (10 is linear). Sockets are counted on the host; therefore the
+script is measured too, with an `ss` that prints that many lines, and then the parser of its output.
 """
 
 from __future__ import annotations
@@ -51,17 +51,17 @@ class FilePart:
         self.size = path.stat().st_size
 
     def open(self) -> BinaryIO:
-        """From the beginning."""
+        """Return a stream from the beginning."""
         return self.path.open("rb")
 
     def read(self, limit: int) -> bytes:
-        """At most `limit` bytes."""
+        """Return at most `limit` bytes."""
         with self.open() as stream:
             return stream.read(limit)
 
 
 def strace_lines(size: int) -> Iterator[bytes]:
-    """Redacted calls of eight threads until there are `size` bytes."""
+    """Yield redacted strace calls of eight threads, `size` bytes in total."""
     written, at = 0, 0
     yield b"gate\tper_s=169\tlimit=1000\n"
     while written < size:
@@ -86,7 +86,7 @@ def strace_lines(size: int) -> Iterator[bytes]:
 
 
 def softirq_text(cpus: int) -> Iterator[bytes]:
-    """A minute of /proc/softirqs, once a second."""
+    """Yield a minute of /proc/softirqs, one sample per second."""
     head = b"".join(b"%11s" % f"CPU{cpu}".encode() for cpu in range(cpus))
     for tick in range(SOFTIRQ_SECONDS + 1):
         yield b"@ %d %d /proc/softirqs\n           %s\n" % (tick, (1000 + tick) * 10**9, head)
@@ -96,13 +96,13 @@ def softirq_text(cpus: int) -> Iterator[bytes]:
 
 
 def parse_file(collector: str, part: str, path: Path) -> Parsed:
-    """What the collector's parser makes of the file."""
+    """Parse the file with the parser of the collector."""
     context = Context(ClockMap.from_records([CLOCK]), COLLECTORS[collector].methods[0].name, 30.0, {})
     return COLLECTORS[collector].parse({part: FilePart(path)}, context)
 
 
 def measure_parser(what: str, size: int, folder: Path) -> Json:
-    """One measurement, in this very process."""
+    """Run one measurement in this process."""
     path = folder / "part"
     results: dict[str, Callable[[], Json]] = {
         "strace": lambda: _parsed("strace", "stdout", path, strace_lines(size << 20)),

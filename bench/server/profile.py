@@ -2,13 +2,13 @@
 
     ./culprit bench profile [--sizes 100000,1000000] [--pairs 5] [--json FILE]
 
-The text is a real capture of this machine under a real workload (system-wide, frame pointers). Up to the
-size of the capture nothing is made up. A larger text repeats the capture's blocks with later times, and
-changes the address of the innermost frame in the share of blocks whose stack was new in the second half of
-the capture, so that distinct texts of stacks go on growing as they do in reality.
+The text is a real capture of this machine under a real workload (system-wide, frame pointers). Up to the size of the
+capture, all of it is real. A larger text repeats the blocks of the capture with later times, and changes the address of
+the innermost frame in the share of blocks whose stack was new in the second half of the capture, so that the number of
+distinct stacks grows as in reality.
 
-Both programs run as processes of their own, A B A B, on the same file; CPU is that of the whole process
-(wait4), so the interpreter's start is in the figure.
+Both programs run as separate processes, A B A B, on the same file; CPU is that of the whole process (wait4),
+including the start of the interpreter.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ wait
 
 
 def find_inferno() -> Path | None:
-    """inferno-collapse-perf from PATH or the cache; built there once where cargo is found."""
+    """Return the path of inferno-collapse-perf from PATH or the cache; build it there once if cargo is available."""
     result = shutil.which("inferno-collapse-perf")
     if result:
         return Path(result)
@@ -159,7 +159,7 @@ def run(argv: list[str]) -> tuple[float, float, float]:
 
 
 def parse_text(text: Path, store: Path) -> None:
-    """What A does: read the text, write the table. Leaves its CPU seconds without the interpreter's start."""
+    """Run program A: read the text and write the table. Store its CPU seconds without the interpreter's start."""
     start = time.process_time()
     with open_bounded(text, limits=ReaderLimits(unpacked=8 << 30)) as source:
         perf_script.parse_perf_script(source).save(store)

@@ -1,11 +1,11 @@
-"""Three schedulers that are killed at random over 1e5 due instants: what fired twice, what was missed without a word.
+"""Kill three schedulers at random over 1e5 due times, and count due times that fired twice or have no record.
 
     ./culprit bench schedule [--due 100000] [--schedules 200] [--kills 30] [--zones 60] [--years 3] [--json FILE]
 
-The first part runs three processes on a PostgreSQL of its own; their clock runs quicker than ours, and goes on whether
-or not they keep up. Every due instant must stand in exactly one row, and every capture in exactly one row that fired:
-that is counted in SQL, by a query that shares nothing with the code. The second part compares cron fields with a walk
-over every minute of the wall clock, in a sample of all zones and years.
+The first part runs three processes on a separate PostgreSQL with an accelerated clock, which does not wait for them.
+Every due time must be in exactly one row, and every capture in exactly one row that fired: this is counted in SQL, by
+a query that is independent of the code. The second part compares cron fields with an iteration over every minute of
+the wall clock, in a sample of all zones and years.
 """
 
 from __future__ import annotations
@@ -234,7 +234,7 @@ def compare_due_instants(zones: int, years: int, expressions: int, seed_: int) -
 
 
 def main() -> None:
-    """Both parts; exit status 1 where anything was wrong."""
+    """Run both parts. Exit with 1 if there was an error."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--due", type=int, default=100_000)
     parser.add_argument("--schedules", type=int, default=200)

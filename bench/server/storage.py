@@ -1,4 +1,4 @@
-"""What one batch of retention costs when ten times as much is stored: milliseconds side by side, and their ratio.
+"""Measure a batch of retention with a year of data and with a tenth of it: milliseconds, and their ratio.
 
     ./culprit bench storage [--hosts 500] [--days 365] [--batches 15] [--json FILE]
 

@@ -1,11 +1,11 @@
-"""A year of captures × 256 CPUs: what a year, a month, a day and a minute of timeline cost to ask.
+"""Measure timeline requests for a year, a month, a day and a minute of a year of captures with 256 CPUs.
 
     ./culprit bench timeline [--every-minutes 60] [--cpus 256] [--json FILE]
 
-A capture of 30 s every so often, each with two per-CPU matrices and ten plain series at 1 Hz, is written as
-the workers write it (chunks, summaries, hours), into a PostgreSQL of its own. The anchor of each ratio is the
-same question answered without roll-ups and pyramids: every raw chunk in the range opened, joined and reduced,
-in the same process, A B A B.
+Periodic captures of 30 s, each with two per-CPU matrices and ten plain series at 1 Hz, are written as the workers
+write them (chunks, summaries, hours), into a separate PostgreSQL. Each ratio is relative to the same request without
+roll-ups and downsampled levels: every raw chunk in the range is decoded, joined and reduced, in the same process,
+A B A B.
 """
 
 from __future__ import annotations

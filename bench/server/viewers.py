@@ -1,4 +1,4 @@
-"""200 viewers: each holds a live stream and reads pages; an idle reader's times next to them.
+"""Measure 200 viewers, each with a live stream and page requests, against a single reader.
 
     ./culprit bench viewers [--viewers 200] [--seconds 60] [--think 3] [--json FILE]
 
@@ -58,7 +58,7 @@ API = "/api/v1"
 
 @dataclass
 class Tally:
-    """What came back: seconds of reads that went well, statuses of the others."""
+    """Results of requests: seconds of the successful ones, and status codes of the others."""
 
     seconds: list[float] = field(default_factory=list)
     refused: Counter[str] = field(default_factory=Counter)
@@ -80,7 +80,7 @@ class Tally:
 
 
 def seed_viewers(url: str) -> tuple[list[str], list[Any], list[Any]]:
-    """Accounts with tokens, hosts with evaluated runs, captures that go on; returns tokens, hosts and captures."""
+    """Add accounts with tokens, hosts with evaluated runs and running captures. Return tokens, hosts and captures."""
     config = Config(REPOSITORY / "migrations" / "alembic.ini")
     config.attributes["url"] = sqlalchemy = url.replace("postgresql://", "postgresql+psycopg://", 1)
     command.upgrade(config, "head")
@@ -109,7 +109,7 @@ def seed_viewers(url: str) -> tuple[list[str], list[Any], list[Any]]:
 
 
 async def read_page(client: httpx2.AsyncClient, path: str, headers: dict[str, str], tally: Tally) -> None:
-    """One read, without repetition: every refusal counts."""
+    """Send one request without retries: every error counts."""
     begun = time.perf_counter()
     try:
         answer = await client.get(API + path, headers=headers)
@@ -123,7 +123,7 @@ async def read_page(client: httpx2.AsyncClient, path: str, headers: dict[str, st
 
 
 async def hold_stream(client: httpx2.AsyncClient, path: str, headers: dict[str, str], tally: Tally) -> None:
-    """A live stream for as long as this task lives; opened again as a browser does."""
+    """Keep a live stream open until the task is canceled; reconnect as a browser does."""
     while True:
         try:
             async with client.stream("GET", API + path, headers=headers, timeout=READ_LIMIT_S) as answer:
@@ -263,7 +263,7 @@ def list_pages(hosts: list[Any], incidents: list[Any], captures: list[Any]) -> l
 
 
 def wait_ready(base: str, api: subprocess.Popen[bytes]) -> None:
-    """Until the API answers. Raises Broken."""
+    """Wait until the API responds. Raises Broken."""
     end = time.monotonic() + 60
     while time.monotonic() < end and api.poll() is None:
         try:
@@ -275,7 +275,7 @@ def wait_ready(base: str, api: subprocess.Popen[bytes]) -> None:
 
 
 def api_pid(api: subprocess.Popen[bytes]) -> int:
-    """The process that answers: the guard may have put itself in front of it."""
+    """Return the API process, which can be a child of the guard process."""
     listed = Path(f"/proc/{api.pid}/task/{api.pid}/children")
     while inner := listed.read_text("ascii").split():
         listed = Path(f"/proc/{inner[0]}/task/{inner[0]}/children")

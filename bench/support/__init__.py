@@ -1,1 +1,1 @@
-"""What several benchmarks use: a platform for one measurement, and captures of this host."""
+"""Shared code of benchmarks: a platform for one measurement, and captures of this host."""

@@ -1,4 +1,4 @@
-"""A recording of perf that is made and not measured: as large as is asked for, and the same bytes every time."""
+"""Generate a synthetic perf recording of a given size. The bytes are the same every time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 SPREAD = (8, 10, 10, 10, 25)
-"""Into how many functions the functions of each level call: 200,000 stacks of five frames."""
+"""Number of callees of the functions of each level: 200,000 stacks of five frames."""
 
 STACKS = int(np.prod(SPREAD))
 PROCESSES = 20

@@ -1,4 +1,4 @@
-"""Captures of this machine by a bench itself: the runner that the server sends, started by /bin/sh as sshd would."""
+"""Capture this machine from a benchmark: with the runner that the server sends, started by /bin/sh as by sshd."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from collectors.runner import frames, program, records
 
 Result = TypeVar("Result")
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
-BEAT_S = 3.0  # as often as the server
-BUSY = 75  # exit status of a runner that found another one
+BEAT_S = 3.0  # interval of heartbeats, as of the server
+BUSY = 75  # exit status of a runner if another runner is active on the host
 TIMEOUT_S = 120.0
 
 
 def set_process_option(option: int, value: int) -> None:
-    """The system call; raises OSError."""
+    """Call prctl(2). Raises OSError."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl")
 
 
 def cpu_s(pid: int) -> float:
-    """CPU seconds of a process."""
+    """Return the CPU seconds of a process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """One run of the runner. `own_cpu_s` is what it reports itself, `cpu_s` what the kernel charged."""
+    """The result of one run. `own_cpu_s` is the CPU time that the runner reports, `cpu_s` that of the kernel."""
 
     seconds: float
     cpu_s: float
@@ -56,7 +56,7 @@ class OccupiedError(Exception):
 
 
 class Swallow:
-    """Takes the bytes of a part and keeps none."""
+    """Discard the bytes of a part."""
 
     def write(self, data: bytes, /) -> object:
         return len(data)
@@ -64,7 +64,7 @@ class Swallow:
 
 @contextlib.contextmanager
 def call_every(seconds: float, act: Callable[[], None]) -> Iterator[None]:
-    """Calls `act` again and again, in a thread, until the block ends."""
+    """Call `act` periodically in a thread until the block ends."""
     over = threading.Event()
 
     def work() -> None:
@@ -81,7 +81,7 @@ def call_every(seconds: float, act: Callable[[], None]) -> Iterator[None]:
 
 
 def make_heartbeat(child: subprocess.Popen[bytes]) -> Callable[[], None]:
-    """Return the heartbeat of the server."""
+    """Return a function that sends one heartbeat of the server."""
     numbers = itertools.count(1)
 
     def beat() -> None:
@@ -94,7 +94,7 @@ def make_heartbeat(child: subprocess.Popen[bytes]) -> Callable[[], None]:
 
 
 def run_capture(jobs: list[program.CollectorJob], run: str) -> Captured:
-    """One run, to its last process. Raises OccupiedError, and SystemExit where the runner did not finish."""
+    """Run the jobs until the last process exits. Raises OccupiedError, and SystemExit if the runner fails."""
     limits = program.RunnerLimits(run=run, deadline_s=program.compute_deadline_s(jobs))
     line = program.build_command(program.build_program(jobs, limits))
     reader = frames.FrameReader(sink=lambda _: Swallow())
@@ -107,7 +107,7 @@ def run_capture(jobs: list[program.CollectorJob], run: str) -> Captured:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        bufsize=0,  # a heartbeat that the ended runner did not read must not be written again at the end
+        bufsize=0,  # an unread heartbeat must not be written again when the file is closed
         start_new_session=True,
     ) as child:
         assert child.stdout
@@ -143,7 +143,7 @@ def run_capture(jobs: list[program.CollectorJob], run: str) -> Captured:
 
 
 def read_children_cpu_s() -> float:
-    """CPU seconds of all children that have ended; orphans of a run come to us and are waited for."""
+    """Return the CPU seconds of all ended children. Orphans of a run are reparented to this process and reaped."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -153,13 +153,13 @@ def read_children_cpu_s() -> float:
 
 @contextlib.contextmanager
 def disk_peak(run: str, into: list[int]) -> Iterator[None]:
-    """Watches the run's directory; appends the most bytes that its files held."""
-    places = [Path(top) / f"culprit-{run}" for top in program.RunnerLimits(run=run).directories]
+    """Sample the size of the run's directory during the block. Append the peak in bytes to `into`."""
+    directories = [Path(top) / f"culprit-{run}" for top in program.RunnerLimits(run=run).directories]
     peak = 0
 
     def watch() -> None:
         nonlocal peak
-        peak = max(peak, sum(measure_disk_bytes(place) for place in places))
+        peak = max(peak, sum(measure_disk_bytes(directory) for directory in directories))
 
     try:
         with call_every(0.1, watch):
@@ -169,7 +169,7 @@ def disk_peak(run: str, into: list[int]) -> Iterator[None]:
 
 
 def measure_disk_bytes(place: Path) -> int:
-    """Bytes of the blocks of all files below a directory that may disappear during the count."""
+    """Return the disk usage of all files below a directory, in bytes. Files may disappear in the meantime."""
     total = 0
     for directory, _, names in os.walk(place):
         for name in names:
@@ -179,7 +179,7 @@ def measure_disk_bytes(place: Path) -> int:
 
 
 def retry_occupied(what: Callable[[], Result]) -> Result:
-    """Start again while another user captures this machine. Raises SystemExit after two minutes."""
+    """Retry while another capture of this machine runs. Raises SystemExit after two minutes."""
     end = time.monotonic() + TIMEOUT_S
     while time.monotonic() < end:
         try:

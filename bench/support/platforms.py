@@ -1,4 +1,4 @@
-"""A platform of a checkout's own for one measurement, and the browser that opens it."""
+"""Start a separate platform of a checkout for one measurement, and a browser that opens it."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ class Broken(SystemExit):
 
 
 def stop_on_term() -> None:
-    """SIGTERM ends us as Ctrl-C does, so that all is stopped."""
+    """Exit on SIGTERM as on Ctrl-C, so that all started processes are stopped."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 
 def build_environment(home: Path, **more: str) -> dict[str, str]:
-    """Ours, without the settings of another platform."""
+    """Return the environment for a platform in `home`, without the settings of another platform."""
     stored = {name: value for name, value in os.environ.items() if not name.startswith(OF_OTHERS)}
     return stored | {"CULPRIT_HOME": str(home)} | more
 
 
 def prepare_browser() -> str:
-    """The path of Chromium; Playwright is installed where it is missing. Raises Broken."""
+    """Return the path of Chromium, and install Playwright if it is missing. Raises Broken."""
     chromium = shutil.which("chromium")
     if not chromium:
         raise Broken("no chromium on this machine: apt-get install chromium")
@@ -54,7 +54,7 @@ def prepare_browser() -> str:
 
 
 def run_browser(script: Path, requested: Mapping[str, object], timeout_s: float) -> dict[str, Any]:
-    """Run a script with Node.js; the last line that it prints is one JSON object. Raises Broken."""
+    """Run a script with Node.js. Return the JSON object in the last line of its output. Raises Broken."""
     node = shutil.which("node", path=install.node_environment()["PATH"]) or "node"
     child = subprocess.Popen(
         child_processes.guard_command([node, str(script)]),
@@ -76,10 +76,10 @@ def run_browser(script: Path, requested: Mapping[str, object], timeout_s: float)
 def running_platform(
     root: Path, home: Path, log: Path, wait_s: float, *, prefix: Sequence[str] = (), **more: str
 ) -> Iterator[dict[str, Any]]:
-    """`./culprit up` of the checkout `root`: its status, its `phases` and `ready_s` added.
+    """Run `./culprit up` of the checkout `root`. Yield its status with `phases` and `ready_s`.
 
-    `prefix` is a command that starts it, such as `nice`.
-    Stopped on the way out; its data stay. Raises Broken where it does not come up.
+    `prefix` is a command that starts it, such as `nice`. The platform is stopped at the end; its data is kept. Raises
+    Broken if it does not start.
     """
     port = requirements.find_free_port("127.0.0.1", 0)
     timings = log.with_suffix(".timings.json")
@@ -115,7 +115,7 @@ def running_platform(
 
 
 def purge_data(root: Path, home: Path) -> None:
-    """Removes all data of a platform that was stopped."""
+    """Remove all data of a stopped platform."""
     subprocess.run(
         [str(root / "culprit"), "down", "--purge"],
         env=build_environment(home), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,

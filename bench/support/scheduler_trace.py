@@ -1,8 +1,8 @@
-"""Where threads were, by a trace of the scheduler: every switch and wakeup, with the kernel stack of each switch.
+"""Compute the states of threads from a scheduler trace: every switch and wakeup, with the kernel stack of each switch.
 
-perf records `sched_switch` and `sched_wakeup` alone, filtered to the threads of one process, so that the trace costs
-little. A thread runs from the switch to it until the switch away; it is runnable from its wakeup, or from a switch away
-in state R, until it runs; else it waits, for what the frames of the switch away tell.
+perf records only `sched_switch` and `sched_wakeup`, filtered to the threads of one process, so that the trace is cheap.
+A thread runs from the switch to it until the switch away; it is runnable from its wakeup, or from a switch away in
+state R, until it runs; else it waits for the target that the frames of the switch away indicate.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Real programs whose threads wait for one thing each, and what they wait for. Their sources are in `waits/`."""
+"""Real programs whose threads each wait for a known target. Their sources are in `waits/`."""
 
 from __future__ import annotations
 

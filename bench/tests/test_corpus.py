@@ -1,4 +1,4 @@
-"""Rounds are stored and read again; the rules of today answer the whole corpus as its answers state."""
+"""Rounds are stored and loaded; the current rules give the stored answers for the whole corpus."""
 
 import json
 
@@ -44,7 +44,7 @@ def test_last_stage_of_a_collector_counts() -> None:
 
 @pytest.mark.long(200)
 def test_rules_answer_the_corpus_as_its_answers_state() -> None:
-    """A change of rules that changes an answer shows it: run `./culprit bench replay --save` and read the difference."""
+    """If a change of rules changes an answer, run `./culprit bench replay --save` and review the difference."""
     rounds = replay_corpus(CORPUS, workers=1)
     assert json.loads(format_answers(rounds)) == json.loads((CORPUS / ANSWERS).read_text())
     assert rounds

@@ -1,4 +1,4 @@
-"""What counts as right, and how rounds are stored and tabulated."""
+"""Rating, storage and tables of rounds."""
 
 from dataclasses import asdict, replace
 

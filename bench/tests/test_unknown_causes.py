@@ -1,4 +1,4 @@
-"""A round whose true causes are taken out of the catalog: what is then likely is wrong, or a consequence of them."""
+"""A round whose true causes are removed from the catalog: a likely cause is then wrong, or a consequence of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which windows of a start are compared, what counts as false or missed, and how pairs are counted in the table."""
+"""Selection of the compared windows of a start, rating of judgments as false or missed, and counts in the table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a benchmark of verifications asks a platform: captures like those of a verification, and a whole one."""
+"""Requests of verification benchmarks to a platform: captures like those of a verification, and a complete one."""
 
 from __future__ import annotations
 

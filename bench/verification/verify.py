@@ -1,4 +1,4 @@
-"""How often a verification is fooled: simulated pairs of sides with noise that is correlated over minutes.
+"""Measure the error rates of verifications: simulated pairs of sides with noise that is correlated over minutes.
 
     ./culprit bench verify [--pairs 1000] [--effects 300] [--seed 1]
 

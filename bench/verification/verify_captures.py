@@ -1,4 +1,4 @@
-"""How a fix without effect and a fix with an effect are judged: all four outcomes, on real captures.
+"""Measure the judgment of fixes with and without an effect: all four outcomes, on real captures.
 
     ./culprit bench verify_captures [--sides 12] [--captures 3] [--seconds 15] [--pairs 30] [--less 0.2]
 

@@ -1,4 +1,4 @@
-"""How a verification judges pairs of real measurements: of real software with a fault, without it, and unchanged.
+"""Measure the judgment of verifications on real software: with a fault, without it, and unchanged.
 
     ./culprit bench verify_real [--only ID ...] [--rounds N] [--turns N] [--windows N] [--pause S] [--seed N]
                                 [--minutes N] [--platform plain|alternating] [--save FILE] [--new] [--render]

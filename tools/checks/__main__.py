@@ -105,8 +105,8 @@ def wait_for(*children: subprocess.Popen[bytes]) -> int:
 def run_all(arguments: Sequence[str]) -> int:
     """Run every session and return the exit code.
 
-    The checks run only on CPU time that no other process wants (SCHED_IDLE), so that they do not delay the hosts of
-    the lab, and their limits are longer. Then server and journeys have the machine to themselves.
+    The checks run with the policy SCHED_IDLE, so that they do not delay the hosts of the lab, and with longer time
+    limits. Server tests and journeys run afterwards without other load.
     """
     log = RESULTS / "checks.log"
     checks = start_nox(CHECKS, arguments, prefix=("chrt", "--idle", "0"), log=log, env=LONGER_TIMEOUTS)
@@ -118,7 +118,7 @@ def run_all(arguments: Sequence[str]) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """Exit code 0 where everything passed, 1 where a check failed, 2 for a wrong command line."""
+    """Return exit code 0 if everything passed, 1 if a check failed, 2 for a wrong command line."""
     parser = argparse.ArgumentParser(prog="culprit test", description="Run the checks of the project.")
     parser.add_argument("paths", nargs="*", metavar="PATH", help="run only these test files or folders")
     parser.add_argument("--full", action="store_true", help="run the slow tests too and write docs/status.md")

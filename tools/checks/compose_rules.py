@@ -1,4 +1,4 @@
-"""What the compose file must keep, beyond what a schema knows: who runs, what is open, what is secret."""
+"""Check rules of the compose file that a schema cannot express: users, capabilities, ports, images and secrets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def find_unpinned_images(dockerfile: str) -> list[str]:
 
 
 def find_violations(path: Path) -> list[str]:
-    """One sentence per broken rule; empty where all hold. Raises OSError, yaml.YAMLError."""
+    """Return one sentence per violated rule; empty without violations. Raises OSError, yaml.YAMLError."""
     document = yaml.safe_load(path.read_text("utf-8"))
     services: dict[str, dict[str, Any]] = document.get("services", {})
     ours = [f"{name}: the service is missing" for name in (*OURS, *ENGINES) if name not in services]
@@ -49,7 +49,7 @@ def find_violations(path: Path) -> list[str]:
 
 
 def service_faults(name: str, service: dict[str, Any]) -> list[str]:
-    """The rules for one service."""
+    """Return the violations of one service."""
     results = []
     user = str(service.get("user", "root")).split(":")[0]
     if user in {"root", "0"}:
@@ -83,13 +83,13 @@ def service_faults(name: str, service: dict[str, Any]) -> list[str]:
         results.append("has no init: children whose parent was killed stay as zombies")
     if other := find_checked_service(name, check):
         results.append(f"its health check asks {other}, and fails with it")
-    if not check.get("test") and name != "api":  # that of the image is the api's
+    if not check.get("test") and name != "api":  # the api uses the health check of the image
         results.append("has no health check")
     return results + secret_faults(service)
 
 
 def secret_faults(service: dict[str, Any]) -> list[str]:
-    """Secrets that have a value in the file, or may be left out."""
+    """Return a violation for each secret that has a value in the file or is optional."""
     return [
         f"{key} is not asked for with ${{NAME:?what it is}}"
         for key, value in service.get("environment", {}).items()
@@ -98,6 +98,6 @@ def secret_faults(service: dict[str, Any]) -> list[str]:
 
 
 def find_checked_service(name: str, check: dict[str, Any]) -> str | None:
-    """Another service that the health check of `name` asks."""
+    """Return another service that the health check of `name` requests, or None."""
     text = str(check.get("test", ""))
     return next((other for other in (*OURS, *ENGINES) if other != name and f"//{other}:" in text), None)

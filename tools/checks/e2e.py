@@ -21,12 +21,12 @@ from culprit.launcher.supervision import child_processes
 
 E2E = ROOT / "e2e"
 FIRST_STAGE, FIRST_SPEC = "first-visit", "first-visit.spec.ts"
-#: Draws pages without a window, for two thirds of the CPU time of the whole browser.
+#: The headless browser, which needs two thirds of the CPU time of the full browser.
 BROWSER = "chromium-headless-shell"
 LAB_STAGE = "faulty-hosts"
-#: Projects of e2e/playwright.config.ts by stage, in the order in which they may touch this machine. The stage on hosts
-#: of the lab has the machine for itself, one journey at a time: those hosts share its CPUs with everything else on it,
-#: so a second journey would be a neighbor that a correct diagnosis names.
+#: Projects of e2e/playwright.config.ts by stage, in execution order. The stage with hosts of the lab runs alone, one
+#: journey at a time: the hosts share the CPUs of this machine with all other processes, so that a correct diagnosis
+#: would name a second journey as noisy neighbor.
 STAGES = {
     FIRST_STAGE: ("first visit",),
     LAB_STAGE: ("incidents", "alerts"),

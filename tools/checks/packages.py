@@ -49,7 +49,7 @@ PACKAGES = {
 HOST_TOOLS = ("sshd", "ssh", "perf", "iostat", "numastat", "busybox", "ip")
 # Variants of login shell, awk, root access and C library on hosts, and a program that sets the wall clock.
 VARIANTS = ("sudo", "gawk", "tcsh", "fish", "ksh93", "faketime", "musl-gcc")
-# What faults of the lab are made of.
+# Programs that faults of the lab use.
 LAB = ("iptables", "nft", "redis-server", "gcc", "tcpdump", "strace", "java", "mkfs.btrfs", "ethtool")
 # Real software of lab/real, by package: several have no program of their own, or one whose name has a version.
 REAL_SOFTWARE = tuple(
@@ -74,12 +74,12 @@ INSTALL_COMMAND = "PYTHONPATH=backend:. .venv/bin/python -m tools.checks.package
 POLICY = Path("/usr/sbin/policy-rc.d")
 POLICY_TEXT = "#!/bin/sh\nexit 101\n"
 INSTALL_TIMEOUT_S = 900
-#: A certified OpenID provider, that sign-in is tried against.
+#: A certified OpenID provider for tests of sign-in.
 OIDC = ROOT / "tools" / "oidc"
 
 
 def list_missing_packages(programs: tuple[str, ...]) -> list[str]:
-    """Packages of those of `programs` that this machine does not have."""
+    """Return the packages of those `programs` that are missing on this machine."""
     path = f"{os.environ.get('PATH', '')}:{SYSTEM_PATH}"
     missing = [PACKAGES[program] for program in programs if shutil.which(program, path=path) is None]
     return [package for packages in missing for package in packages.split()]
@@ -142,7 +142,7 @@ def _format_command(packages: list[str]) -> str:
 
 def _run_apt(packages: list[str]) -> bool:
     """Install packages, with new lists where the first attempt fails. Return whether they are installed."""
-    # Services that come with a package are not started: no runlevel in which they would be.
+    # Runlevel 1 starts no services, so those of a package are not started.
     environment = dict(os.environ) | {"DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1", "LC_ALL": "C"}
     update = ["apt-get", "-q", "update"]
     install = ["apt-get", "-q", "-y", "--no-install-recommends", "install", *packages]

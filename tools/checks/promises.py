@@ -1,4 +1,4 @@
-"""Write docs/status.md from docs/promises.yaml and the last test results: what shows each promise, and how.
+"""Write docs/status.md from docs/promises.yaml and the last test results: the evidence for each promise.
 
     python -m tools.checks.promises            write docs/status.md from the reports in .test-results
     python -m tools.checks.promises --check    only check that the named tests exist

@@ -1,5 +1,5 @@
-// Writes what the frontend knows of the API: its types (src/client/schema.d.ts), from the server's own OpenAPI document,
-// and for its mock API the lowest role of each action (mock/server/actions.json).
+// Generates the API types of the frontend (src/client/schema.d.ts) from the OpenAPI document of the server, and the
+// lowest role of each action for the mock API (mock/server/actions.json).
 // `--check` writes nothing and fails if a committed file differs from the server.
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -36,7 +36,7 @@ for (const [file, text] of files)
     process.exitCode = 1;
   }
 
-/** The document with every field required that has a default, in the schemas of answers: the server always sends them. */
+/** Marks fields with a default as required in response schemas, because the server always sends them. */
 function withAnsweredDefaults(openapi) {
   const { schemas } = openapi.components;
   const answered = new Set();

@@ -96,7 +96,7 @@ class Purpose:
 PURPOSES: Mapping[str, Purpose] = {
     "events": Purpose(("/api/v1/reported-events",), frozenset({"event.report"}))
 }
-"""By the purpose of a token; the paths hold for routes that ask no policy too."""
+"""Permissions by purpose of a token. The paths also restrict routes that do not call `authorize`."""
 
 
 def is_allowed(actor: Actor, action: str) -> bool:

@@ -63,12 +63,12 @@ def require_same_origin(request: Request) -> None:
             raise ForbiddenError("auth.foreign_origin")
         return
     settings: Settings = request.app.state.settings
-    ours = {request.headers.get("host", ""), urlsplit(settings.public_url).netloc}
+    own_hosts = {request.headers.get("host", ""), urlsplit(settings.public_url).netloc}
     try:
-        theirs = urlsplit(origin).netloc
+        origin_host = urlsplit(origin).netloc
     except ValueError:
-        theirs = ""
-    if not theirs or theirs not in ours:
+        origin_host = ""
+    if not origin_host or origin_host not in own_hosts:
         raise ForbiddenError("auth.foreign_origin")
 
 

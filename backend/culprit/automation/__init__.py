@@ -1,4 +1,4 @@
-"""What starts captures without a user: triggers, schedules, watchers and stages of a diagnosis; and the kill switch.
+"""Automatic captures: triggers, schedules, watchers and stages of a diagnosis; and the kill switch.
 
 It may import `incidents` and every layer below.
 """

@@ -2,8 +2,8 @@
 
 The job runs when a diagnosis is created, after each run of its stage is evaluated, and from the sweep. It
 locks the row, so additional jobs change nothing. The first stage is a triage of a few seconds. Each further
-stage captures only what the open hypotheses need: the light collectors have already looked at the whole host, and a
-second look at one process would replace their numbers. The last step stores the answer.
+stage captures only the data that open hypotheses need: the light collectors have already measured the whole host, and
+a second capture of a single process would replace their numbers. The last step stores the answer.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ SERVICE = "service"
 
 
 def advance_diagnosis(diagnosis_id: UUID) -> str | None:
-    """Do all work that can be done now. Return the new state, or None if there is no such diagnosis."""
+    """Advance a diagnosis as far as possible. Return its state, or None if there is no such diagnosis."""
     store = artifact_store()
     with unit_of_work(get_database().sessions) as session:
         diagnosis = queries.lock_diagnosis(session, diagnosis_id)
@@ -83,7 +83,7 @@ def advance_diagnosis(diagnosis_id: UUID) -> str | None:
 
 
 def enqueue_followups(session: Session, diagnosis: Diagnosis) -> None:
-    """Enqueue what follows the end of a diagnosis: its entry in the incident, and notifications of its trigger."""
+    """Enqueue the jobs after the end of a diagnosis: record it, and send the notifications of its trigger."""
     if diagnosis.state == "running":
         return
     if diagnosis.incident_id is not None:
@@ -256,7 +256,7 @@ def _evaluate_stages(
 
 
 def _store_named_causes(session: Session, diagnosis: Diagnosis, ranking: Ranking) -> None:
-    """Store with the last stage what the stages up to it name, so that it can be read while deeper ones run."""
+    """Store the causes named so far with the last stage, so that they can be read while deeper stages run."""
     named = [{"cause": item.cause, "confidence": item.confidence} for item in ranking.causes]
     seconds = round((queries.get_clock(session) - diagnosis.created_at).total_seconds(), 3)
     *before, last = diagnosis.stages

@@ -36,9 +36,9 @@ router = APIRouter(tags=["captures"])
 def preview_capture(
     body: CapturePreviewRequest, session: DbDep, actor: CurrentActor, store: StoreDep
 ) -> CapturePreviewResponse:
-    """Preview a capture:
+    """Preview a capture: its commands, their expected cost, and the hosts on which they will work.
 
-    its commands, its expected cost and where they will work. Nothing is sent to a host.
+    Nothing is sent to a host.
     """
     return service.preview_capture(session, actor, store, body)
 

@@ -1,4 +1,4 @@
-"""What a capture will cost its hosts: their size from the preflight check, corrected by what their last runs took."""
+"""Forecast the cost of a capture from the size of its hosts (preflight check) and the cost of their last runs."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from culprit.captures.schemas import PreviewSymbols
 from culprit.web.schemas import MessageRef
 
 _RUNS = 3
-#: Of fetches of symbols: most captures of a host bring no new program.
+#: Number of symbol fetches that are averaged. Most captures of a host need no new symbols.
 _FETCHES = 5
 #: Bytes and milliseconds of CPU of a first fetch on a busy machine: docs/figures.md.
 _FIRST_FETCH = (10e6, 900.0)
-#: A correction beyond these bounds shows that the runs are no guide, for example because the host was out of CPU.
+#: Bounds of the correction. Runs beyond them are not representative, for example because the host was out of CPU.
 _SMALLEST, _GREATEST = 0.3, 3.0
 
 
 def load_host_sizes(session: Session, host_ids: Sequence[UUID]) -> dict[UUID, HostSize]:
-    """Return the size of each host; defaults for what is unknown."""
+    """Return the size of each host, with defaults for unknown values."""
     checks = queries.load_latest_preflights(session, host_ids)
     sizes = {}
     for host_id in host_ids:
@@ -40,7 +40,10 @@ def load_host_sizes(session: Session, host_ids: Sequence[UUID]) -> dict[UUID, Ho
 
 
 def _compute_correction(session: Session, host_id: UUID, size: HostSize) -> float:
-    """Return what the last runs of light collectors took, divided by their forecasts; 1 without such a run."""
+    """Return the median ratio of measured to forecast CPU time of the last runs with only light collectors.
+
+    The ratio is limited to `_SMALLEST` and `_GREATEST`; it is 1 without such a run.
+    """
     ratios = []
     for cpu_ms, collectors in queries.list_run_costs(session, host_id, _RUNS):
         seconds = {item["id"]: item["seconds"] for item in collectors if item["id"] in COLLECTORS}
@@ -61,7 +64,7 @@ def forecast_collector_pct(seconds: Mapping[str, int], sizes: Sequence[HostSize]
 def forecast_symbols(
     session: Session, host_ids: Sequence[UUID], collectors: Collection[str]
 ) -> PreviewSymbols | None:
-    """Return what the fetch of symbols costs the host where it costs most, or None if none of `collectors` needs it."""
+    """Return the cost of the symbol fetch on the host where it is highest, or None if no collector needs symbols."""
     if not NAMED_BY_SERVER.intersection(collectors) or not perf_data.is_available():
         return None
     costs = [_forecast_fetch(session, host_id) for host_id in host_ids]

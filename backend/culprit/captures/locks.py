@@ -42,7 +42,7 @@ class RunLease:
 
 @dataclass(frozen=True, slots=True)
 class LeaseState:
-    """What the owner of a lease learns when renewing it."""
+    """The answer to the renewal of a lease: whether a user requested to cancel the run."""
 
     cancel_requested: bool
 
@@ -63,7 +63,7 @@ def is_due() -> ColumnElement[bool]:
 
 def claim_run(session: Session, run_id: UUID, worker: str) -> RunLease | None:
     """Claim a run that is due. Return None if another worker has it, or another run uses its host."""
-    taken = (
+    query = (
         update(Run)
         .where(Run.id == run_id, is_due())
         .values(
@@ -85,7 +85,7 @@ def claim_run(session: Session, run_id: UUID, worker: str) -> RunLease | None:
     )
     try:
         with session.begin_nested():
-            row = session.execute(taken).first()
+            row = session.execute(query).first()
     except IntegrityError:  # uq_run_active_host
         postpone_run(session, run_id, NEIGHBOUR_PAUSE, {"key": "run.host_busy_here", "params": {}})
         return None
@@ -162,10 +162,10 @@ def settle_capture(session: Session, capture_id: UUID) -> str:
     # would wait for.
     query = select(Capture.state, Capture.diagnosis_id).where(Capture.id == capture_id)
     row = session.execute(query.with_for_update(key_share=True)).first()
-    held, diagnosis_id = row if row is not None else (None, None)
+    previous_state, diagnosis_id = row if row is not None else (None, None)
     states = session.scalars(select(Run.state).where(Run.capture_id == capture_id)).all()
     state = decide_capture_state(states)
-    if state != held:
+    if state != previous_state:
         ended = _now if state in RUN_FINAL else None
         session.execute(
             update(Capture)

@@ -77,7 +77,7 @@ class PreviewCost(BaseModel):
 
 
 class PreviewCollector(BaseModel):
-    """What one collector runs, and on which hosts it works. `why`: the reason why it is added to the plan."""
+    """A collector, its commands, and the hosts on which it works. `why`: the reason why it is added to the plan."""
 
     id: str
     tier: TierName
@@ -89,10 +89,10 @@ class PreviewCollector(BaseModel):
 
 
 class PreviewSymbols(BaseModel):
-    """What the fetch of symbols after the run costs the host where it costs most.
+    """The expected cost of the symbol fetch after the run, on the host where it is highest.
 
-    `bytes` (compressed) and `cpu_s` are means of the last fetches. The first fetch of a host (`is_first`) has typical
-    ones. `max_bytes` is the limit of a fetch before compression.
+    `bytes` (compressed) and `cpu_s` are means of the last fetches; for the first fetch of a host (`is_first`), they are
+    typical values. `max_bytes` is the limit of a fetch before compression.
     """
 
     bytes: int

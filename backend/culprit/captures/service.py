@@ -82,8 +82,7 @@ def build_scope(capture_preview_request: CapturePreviewRequest) -> Scope:
 def check_options(options: service_collectors.Options, plan: Plan) -> None:
     """Check the options of a plan.
 
-    Raises InvalidRequestError for an option or a value that its collector does not accept, and for a missing
-    required
+    Raises InvalidRequestError for an option or a value that its collector does not accept, and for a missing required
     option.
     """
     planned = {collector.id for collector in plan.collectors}

@@ -30,9 +30,9 @@ class ServiceCollector:
 
 
 def select_for_host(session: Session, host: Host) -> ServiceCollector | None:
-    """Return the collector for the host's service:
+    """Return the collector for the service of the host, or None if no light collector can measure it.
 
-    of its log, else of its port. None without a light collector.
+    A collector of its log is preferred to a collector of its port.
     """
     return _select(queries.list_measurable_services(session), host)
 
@@ -62,10 +62,7 @@ def _build(service: Service) -> ServiceCollector | None:
 
 
 def _is_accepted(service_collector: ServiceCollector) -> bool:
-    """Return whether the collector accepts these options:
-
-    an incompatible service does not prevent a capture.
-    """
+    """Return whether the collector accepts these options. An incompatible service does not prevent a capture."""
     try:
         resolve_options(COLLECTORS[service_collector.collector], service_collector.options)
     except ValueError:
@@ -96,10 +93,7 @@ def _identity(service_collector: ServiceCollector | None) -> object:
 def add_to_plan(
     plan: Plan, options: Options, service_collector: ServiceCollector | None
 ) -> tuple[Plan, dict[str, dict[str, str]]]:
-    """Return the plan and its options with the service collector added;
-
-    options that the requester set are kept.
-    """
+    """Return the plan and its options with the service collector added. Options that the requester set are kept."""
     supplied = {name: dict(values) for name, values in options.items()}
     if service_collector is None or service_collector.collector in supplied:
         return plan, supplied

@@ -69,7 +69,7 @@ class CliError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ServerTarget:
-    """A server and its token, if there is one. `source` names where they were found."""
+    """A server and its token, if there is one. `source` is the variable or file that they were read from."""
 
     url: str
     token: str | None

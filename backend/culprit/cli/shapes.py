@@ -108,7 +108,7 @@ def shape_run(server: Server, run: Json) -> Json:
 
 
 def list_items(answer: Any) -> list[Json]:
-    """The rows of an answer, whether it is a page or a plain list."""
+    """Return the rows of an answer, which is a page or a plain list."""
     rows: list[Json] = answer["items"] if isinstance(answer, Mapping) else answer
     return rows
 

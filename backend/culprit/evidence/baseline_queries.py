@@ -48,10 +48,10 @@ def _healthy_run_query(where: ColumnElement[bool], since: datetime, until: datet
 
 
 def _peer_run_query(host: Host, before: datetime) -> Select[UUID] | None:
-    same = {name: host.labels[name] for name in ROLE_LABELS if name in host.labels}
-    if not same:
+    role_labels = {name: host.labels[name] for name in ROLE_LABELS if name in host.labels}
+    if not role_labels:
         return None
     others = select(Host.id).where(
-        and_(Host.id != host.id, Host.state == "active", Host.labels.contains(same))
+        and_(Host.id != host.id, Host.state == "active", Host.labels.contains(role_labels))
     )
     return _healthy_run_query(Run.host_id.in_(others), before - EARLIER, before)

@@ -50,10 +50,10 @@ def load_view(
     scope: Subject = (),
     only: ViewRequest | None = None,
 ) -> HostView:
-    """Return one view of several runs of one host, given in order of time.
+    """Return one view of several runs of one host; `runs` are in order of time.
 
-    Of a collector that several runs hold, the last result counts. Where the last one was limited to a scope, rows of
-    an earlier run about other processes are added. The target is that of the first run. `only` limits what is read.
+    If several runs have a collector, its last result counts. If that result was limited to a scope, table rows of an
+    earlier run about other processes are added. The target is that of the first run. `only` limits the data to read.
     """
     rows = view_queries.load_runs(session, runs)
     ordered = [rows[run] for run in runs if run in rows]
@@ -142,7 +142,7 @@ def _load_mean_series(
 
 
 class _CitationIndex:
-    """Builds citations of what run collectors stored."""
+    """Run collectors and their artifacts by ID, to build citations."""
 
     def __init__(self, collectors: Mapping[UUID, RunCollector], parts: Mapping[UUID, Artifact]) -> None:
         self.collectors = collectors
@@ -172,9 +172,9 @@ def _load_citations(session: Session, rows: Collection[RunCollector]) -> _Citati
 def _select_collectors(
     session: Session, runs: Sequence[UUID]
 ) -> tuple[dict[str, RunCollector], dict[str, RunCollector]]:
-    """Return for each collector the row that counts: the last with output, else the last.
+    """Return for each collector its last row with output, or its last row if none has output.
 
-    The second mapping has, where that row was limited to a scope, the last row with output of the whole host.
+    If that row was limited to a scope, the second mapping has the last row with output of the whole host.
     """
     place = {run_id: at for at, run_id in enumerate(runs)}
     rows = view_queries.list_collectors_with_scope(session, runs)
@@ -196,7 +196,7 @@ def _build_outcome(row: RunCollector) -> CollectorOutcome:
 
 
 def _list_measured(cites: _CitationIndex) -> list[UUID]:
-    """Return the run collectors that rules evaluate: all but symbols, and the look-back buffer, which is for people."""
+    """Return the run collectors that rules evaluate: all except symbols and the look-back buffer."""
     left_out = (lookback.ID, symbols.ID)
     return [collector.id for collector in cites.collectors.values() if collector.collector not in left_out]
 
@@ -312,7 +312,7 @@ def _load_schedule(session: Session, store: ArtifactStore, cites: _CitationIndex
             table = SCHEDULES.get(item.store_key, store.path)
         except (ArtifactMissingError, ArtifactAlteredError, DamagedFileError, FileNotFoundError):
             continue
-        # A wait is cited by the events, not by a flame graph.
+        # Waits cite the scheduler events, not a flame graph.
         return SchedulerEvents(table, replace(_cite_profile(item, cites), profile=""))
     return None
 

@@ -141,7 +141,7 @@ def _check_addresses(session: Session, judged: Sequence[ImportRowResult]) -> dic
     allowed = load_network_rules(session)
     places = {(item.row.address, item.row.port) for item in judged if item.row.verdict != "refused"}
 
-    def ask(place: tuple[str, int]) -> str:
+    def check(place: tuple[str, int]) -> str:
         try:
             resolve_address(*place, allowed)
         except SshError as error:
@@ -149,10 +149,10 @@ def _check_addresses(session: Session, judged: Sequence[ImportRowResult]) -> dic
         return ""
 
     pool = ThreadPoolExecutor(RESOLVER_THREADS, thread_name_prefix="resolve")
-    requested = {pool.submit(ask, place): place for place in places}
-    done, _ = wait(requested, timeout=RESOLVE_TIMEOUT_S)
+    futures = {pool.submit(check, place): place for place in places}
+    done, _ = wait(futures, timeout=RESOLVE_TIMEOUT_S)
     pool.shutdown(wait=False, cancel_futures=True)
-    return {requested[future]: future.result() for future in done}
+    return {futures[future]: future.result() for future in done}
 
 
 def _check_row(import_row_result: ImportRowResult, known: ExistingHosts, actor: Actor) -> None:
@@ -190,9 +190,9 @@ def _check_jump_hosts(session: Session, actor: Actor, judged: Sequence[ImportRow
         if at is not None and item.row.verdict == "ok":
             _set_verdict(item, "refused", "host.jump_circle", host=item.row.name)
     for _ in range(MAX_HOPS):
-        good = {item.row.name for item in judged if item.row.verdict == "ok"}
+        valid = {item.row.name for item in judged if item.row.verdict == "ok"}
         for item in judged:
-            if item.row.verdict == "ok" and item.jump and item.jump not in good and item.jump not in there:
+            if item.row.verdict == "ok" and item.jump and item.jump not in valid and item.jump not in there:
                 _set_verdict(item, "incomplete", "import.jump_unknown", jump=item.jump[:100])
     return there
 
@@ -206,14 +206,14 @@ def _add_hosts(
 ) -> int:
     """Add the hosts with `ok`."""
     hosts: dict[str, Host] = {}
-    good = [item for item in judged if item.row.verdict == "ok"]
-    for item in good:
+    valid = [item for item in judged if item.row.verdict == "ok"]
+    for item in valid:
         host = _build_host(actor, item, defaults)
         session.add(host)
         hosts[host.name] = host
         item.row.verdict = "added"
     session.flush()
-    for item in good:
+    for item in valid:
         if item.jump is not None:
             hosts[item.row.name].jump_host_id = (hosts.get(item.jump) or there[item.jump]).id
     session.flush()

@@ -29,12 +29,12 @@ def find_declared_service(session: Session, host: Host) -> Service | None:
 
 def peers_condition(session: Session, host: Host) -> ColumnElement[bool]:
     """Return the condition for active hosts of the same group, including this one."""
-    same = {name: host.labels[name] for name in ROLE_LABELS if name in host.labels}
+    role_labels = {name: host.labels[name] for name in ROLE_LABELS if name in host.labels}
     service = find_declared_service(session, host)
-    requested = {**same, **(service.selector if service else {})}
-    if not requested:
+    group_labels = {**role_labels, **(service.selector if service else {})}
+    if not group_labels:
         return Host.id == host.id
-    return and_(Host.state == "active", Host.labels.contains(requested))
+    return and_(Host.state == "active", Host.labels.contains(group_labels))
 
 
 def list_hosts_with_unattended_runs(session: Session, hosts: ColumnElement[bool], tier: Tier) -> set[UUID]:

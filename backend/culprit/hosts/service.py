@@ -40,9 +40,9 @@ PREFLIGHT_STALE = timedelta(minutes=10)
 def scan_host_key(session: Session, actor: Actor, where: HostKeyScanRequest) -> PublicKey:
     """Read the key of a server; nothing is stored. Raises InvalidRequestError if it cannot be reached."""
     authorize(actor, "host.add")
-    way = _load_route(session, _get_jump_host(session, actor, where.jump_host_id))
+    route = _load_route(session, _get_jump_host(session, actor, where.jump_host_id))
     let_go(session)
-    return _scan_key(way, where.address, where.port)
+    return _scan_key(route, where.address, where.port)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,12 @@ def probe_host(session: Session, actor: Actor, body: HostCreate) -> ProbedHost:
     Raises InvalidRequestError or ConflictError with what must be changed.
     """
     jump = _require_addable(session, actor, body)
-    way = _load_route(session, jump)
+    route = _load_route(session, jump)
     let_go(session)
-    _require_resolvable(body.address, body.port, way)
-    place = (body.address, body.port)
+    _require_resolvable(body.address, body.port, route)
+    endpoint = (body.address, body.port)
     return ProbedHost(
-        _get_confirmed_key(way, place, line=body.host_key, fingerprint=body.host_key_fingerprint)
+        _get_confirmed_key(route, endpoint, line=body.host_key, fingerprint=body.host_key_fingerprint)
     )
 
 
@@ -146,9 +146,9 @@ def trust_key(session: Session, actor: Actor, host_id: UUID, body: HostKeyUpdate
     host = queries.get_host(session, actor, host_id)
     _require_trustable(actor, host)
     jump = session.get(Host, host.jump_host_id) if host.jump_host_id else None
-    way, place = _load_route(session, jump), (host.address, host.port)
+    route, endpoint = _load_route(session, jump), (host.address, host.port)
     let_go(session)
-    key = _get_confirmed_key(way, place, line=body.host_key, fingerprint=body.fingerprint)
+    key = _get_confirmed_key(route, endpoint, line=body.host_key, fingerprint=body.fingerprint)
     assert key is not None
     host = queries.get_host(session, actor, host_id, lock=True)
     _require_trustable(actor, host)

@@ -193,7 +193,7 @@ def withdraw_verdict(
 def add_pin(  # noqa: PLR0917
     incident_id: UUID, body: PinCreate, db: DbDep, actor: CurrentActor, store: StoreDep, once: Once
 ) -> Answer:
-    """Pin evidence. The server reads what it shows."""
+    """Pin evidence. The server reads its content from stored data."""
 
     def make() -> IncidentResponse:
         return _read(db, actor, verdicts.add_pin(db, actor, store, incident_id, body))
@@ -251,7 +251,7 @@ def accept_cause(  # noqa: PLR0917
 def run_step(  # noqa: PLR0917
     incident_id: UUID, body: StepRunRequest, db: DbDep, actor: CurrentActor, store: StoreDep, once: Once
 ) -> Answer:
-    """Capture what a step needs on a host; `created_id` is the capture."""
+    """Capture the data that a step needs on a host; `created_id` is the capture."""
 
     def make() -> IncidentResponse:
         return _read(db, actor, steps.run_step(db, actor, store, incident_id, body))

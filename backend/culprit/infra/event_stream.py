@@ -89,10 +89,7 @@ class EventReader:
         return _parts(first[0][0].decode()) <= _parts(entry_id)
 
     async def after(self, entry_id: str, block_ms: int | None) -> list[tuple[str, News]]:
-        """Return the entries after `entry_id`, waiting up to `block_ms` for the first;
-
-        None returns immediately.
-        """
+        """Return the entries after `entry_id`. Wait up to `block_ms` for the first one; None does not wait."""
         answer: Any = await self._redis.xread({self._name: entry_id}, count=500, block=block_ms)
         entries: Any = (
             next(iter(answer.values()))[0]

@@ -127,9 +127,9 @@ def run_drill(file: Path) -> int:
 
 @contextmanager
 def _database(home: Home, *, existing: bool) -> Iterator[dict[str, str]]:
-    """Yield the environment of a process that uses the database:
+    """Yield the environment of a process that uses the database.
 
-    an external, the running, or a temporarily started one.
+    The database is an external one, the running one, or one that is started temporarily.
     """
     with ExitStack() as stack:
         url = os.environ.get("DATABASE_URL") or (state.read_running(home) or {}).get("database_url")

@@ -25,18 +25,18 @@ def stop_platform(arguments: list[str]) -> int:
     parser.add_argument("--purge", action="store_true", help="delete all data as well")
     purge = parser.parse_args(arguments).purge
     home = Home.of(os.environ)
-    known = state.read_state(home)
-    if known and state.is_running(known.get("supervisor")):
-        pid = known["supervisor"]["pid"]
+    last_state = state.read_state(home)
+    if last_state and state.is_running(last_state.get("supervisor")):
+        pid = last_state["supervisor"]["pid"]
         os.kill(pid, signal.SIGTERM)
         if not child_processes.wait_gone(pid, STOP_S):
             raise LauncherError(f"process {pid} did not stop within {STOP_S:.0f} s. Logs are in {home.logs}")
         sys.stdout.write("Culprit is stopped.\n")
     else:
         sys.stdout.write("Culprit is not running.\n")
-    left = kill_remaining(known)
-    if left:
-        sys.stdout.write(f"Ended remaining processes of an earlier platform: {', '.join(left)}.\n")
+    killed = kill_remaining(last_state)
+    if killed:
+        sys.stdout.write(f"Ended remaining processes of an earlier platform: {', '.join(killed)}.\n")
     state.clear_state(home)
     if purge:
         remove_data(home)
@@ -100,7 +100,7 @@ def retry_parts(arguments: list[str]) -> int:
 
 def send_request(number: int) -> None:
     """Send a signal to the supervisor of the running platform. Raises LauncherError if none runs."""
-    known = state.read_running(Home.of(os.environ))
-    if known is None:
+    running = state.read_running(Home.of(os.environ))
+    if running is None:
         raise LauncherError("Culprit is not running")
-    os.kill(known["supervisor"]["pid"], number)
+    os.kill(running["supervisor"]["pid"], number)

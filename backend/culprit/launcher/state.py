@@ -52,8 +52,8 @@ def read_state(home: Home) -> dict[str, Any] | None:
 
 def read_running(home: Home) -> dict[str, Any] | None:
     """Return the state of the platform that runs over `home`, or None."""
-    known = read_state(home)
-    return known if known and is_running(known.get("supervisor")) else None
+    state = read_state(home)
+    return state if state and is_running(state.get("supervisor")) else None
 
 
 def describe_process(pid: int) -> dict[str, int]:

@@ -81,9 +81,9 @@ def install_platform(arguments: list[str]) -> int:
 
 def require_not_running(home: Home) -> None:
     """Raise LauncherError if a platform already runs over `home`."""
-    known = state.read_running(home)
-    if known:
-        raise LauncherError(f"Culprit is already running at {known['url']}. Stop it with ./culprit down")
+    running = state.read_running(home)
+    if running:
+        raise LauncherError(f"Culprit is already running at {running['url']}. Stop it with ./culprit down")
 
 
 def run_platform(arguments: list[str]) -> int:

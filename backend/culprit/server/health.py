@@ -62,8 +62,8 @@ def report_readiness(request: Request) -> JSONResponse:
     checks |= {check: str(parts[part]["state"]) for check, part in CHECKED.items()}
     checks["broker"] = _broker(settings)
     served = checks["database"] == "ok" and checks["migrations"] == "ok"
-    whole = all(value == "ok" for value in (*checks.values(), *(part["state"] for part in parts.values())))
-    state = "ready" if whole else "degraded" if served else "not_ready"
+    ready = all(value == "ok" for value in (*checks.values(), *(part["state"] for part in parts.values())))
+    state = "ready" if ready else "degraded" if served else "not_ready"
     body = {
         "state": state,
         "checks": checks,

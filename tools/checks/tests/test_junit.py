@@ -1,4 +1,4 @@
-"""What a run prints last: the failed tests with their messages, the failed sessions, the counts."""
+"""The summary of a run: failed tests with their messages, failed sessions, and counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/status.md: what shows a promise, and that a promise names only tests that exist."""
+"""docs/status.md: the evidence for a promise; a promise names only tests that exist."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def is_same_browser(flow: LoginFlow, cookie: str | None) -> bool:
     return cookie is not None and hmac.compare_digest(flow.browser_hash, hash_token(cookie))
 
 
-def request_claims(  # noqa: PLR0917 - what came back, and from whom
+def request_claims(  # noqa: PLR0917 - the parameters of the callback
     memory: ProviderCache, client: ProviderClient, code: str, browser: str, redirect: str, groups_claim: str
 ) -> dict[str, Any]:
     """Return the user's claims, with those of userinfo if the token does not contain the groups.
@@ -153,8 +153,8 @@ def finish_sign_in(
         return _create_account(session, row, claims, groups, role, address), None
     user = session.get_one(UserAccount, identity.user_id, with_for_update=True)
     identity.groups, identity.seen_at = groups[:MAX_LISTED_GROUPS], utc_now()
-    ours = user.disabled_at is not None and identity.withdrawn_at == user.disabled_at
-    if user.disabled_at is not None and not ours:
+    is_disabled_by_provider = user.disabled_at is not None and identity.withdrawn_at == user.disabled_at
+    if user.disabled_at is not None and not is_disabled_by_provider:
         return None, SignInError("withdrawn", user.name)
     if role is None:
         _disable_account(session, user, identity, groups, address)
@@ -223,8 +223,8 @@ def renew_session_proof(
 ) -> SignInError | None:
     """Renew the proof of the session that started `flow`, or return why not. Commit in both cases.
 
-    The provider was asked to authenticate the user again. If it states the time of that (`auth_time`), the
-    time counts.
+    The provider had to authenticate the user again. If it states the time of that (`auth_time`), this time
+    counts.
     """
     open_session = session.get(LoginSession, flow.session_id)
     if open_session is None or open_session.expires_at <= utc_now():

@@ -94,15 +94,15 @@ class ProviderCache:
 
     def verify_token(self, client: ProviderClient, token: str) -> dict[str, Any]:
         """Return the claims of an ID token with a valid signature. Unknown keys are fetched once a minute."""
-        known = self.get_metadata(client)
+        metadata = self.get_metadata(client)
         try:
-            return verify_signature(token, known.keys, known.endpoints.algorithms)
+            return verify_signature(token, metadata.keys, metadata.endpoints.algorithms)
         except UnknownKeyError:
-            if self._clock() - known.keys_at < KEY_REFRESH_S:
+            if self._clock() - metadata.keys_at < KEY_REFRESH_S:
                 raise
-        fresh = tuple(parse_keys(_fetch_document(client, known.endpoints.jwks)))
-        known = self._keep(replace(known, keys=fresh, keys_at=self._clock()))
-        return verify_signature(token, known.keys, known.endpoints.algorithms)
+        keys = tuple(parse_keys(_fetch_document(client, metadata.endpoints.jwks)))
+        metadata = self._keep(replace(metadata, keys=keys, keys_at=self._clock()))
+        return verify_signature(token, metadata.keys, metadata.endpoints.algorithms)
 
     def _keep(self, known: ProviderMetadata) -> ProviderMetadata:
         with self._lock:

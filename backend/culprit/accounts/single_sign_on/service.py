@@ -127,7 +127,7 @@ def _require_allowed(session: Session, issuer: str) -> None:
 def check_provider(client: ProviderClient) -> ProviderCheckResponse:
     """Return the provider's current metadata."""
     try:
-        known = ProviderCache().get_metadata(client)
+        metadata = ProviderCache().get_metadata(client)
     except SignInError as refused:
         cause = refused.__cause__
         failure = (
@@ -138,13 +138,13 @@ def check_provider(client: ProviderClient) -> ProviderCheckResponse:
         return ProviderCheckResponse(
             ok=False, failure=failure, detail=refused.detail, algorithms=[], keys=0, end_session=False
         )
-    endpoints = known.endpoints
+    endpoints = metadata.endpoints
     return ProviderCheckResponse(
         ok=True,
         failure=None,
         detail="",
         algorithms=list(endpoints.algorithms),
-        keys=len(known.keys),
+        keys=len(metadata.keys),
         end_session=endpoints.end_session is not None,
     )
 

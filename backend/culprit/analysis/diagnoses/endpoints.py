@@ -1,4 +1,4 @@
-"""Diagnoses over HTTP."""
+"""HTTP endpoints of diagnoses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ router = APIRouter(tags=["diagnoses"])
 def create_diagnosis(
     body: DiagnosisCreate, db: DbDep, actor: CurrentActor, once: Once
 ) -> DiagnosisResponse | JSONResponse:
-    """Ask a host what is wrong with it."""
+    """Start a diagnosis of a host: staged captures that name likely causes."""
     return once(body, lambda: service.build_responses(db, [service.create_diagnosis(db, actor, body)])[0])
 
 
@@ -31,7 +31,7 @@ def create_diagnosis(
 def list_diagnoses(
     db: DbDep, actor: CurrentActor, host: UUID | None = None, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[DiagnosisResponse]:
-    """Diagnoses, the newest first."""
+    """List diagnoses, the newest first."""
     authorize(actor, "finding.read")
     return build_page(
         db,
@@ -46,11 +46,11 @@ def list_diagnoses(
 
 @router.get("/diagnoses/{diagnosis_id}")
 def get_diagnosis(diagnosis_id: UUID, db: DbDep, actor: CurrentActor) -> DiagnosisResponse:
-    """One diagnosis, as far as it is."""
+    """Return a diagnosis with the stages and causes so far."""
     return service.build_responses(db, [service.get_diagnosis(db, actor, diagnosis_id)])[0]
 
 
 @router.post("/diagnoses/{diagnosis_id}/cancel")
 def cancel_diagnosis(diagnosis_id: UUID, db: DbDep, actor: CurrentActor) -> DiagnosisResponse:
-    """Call it off."""
+    """Cancel a diagnosis and its running capture."""
     return service.build_responses(db, [service.cancel_diagnosis(db, actor, diagnosis_id)])[0]

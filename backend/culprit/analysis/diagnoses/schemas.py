@@ -1,4 +1,4 @@
-"""What goes in and out about diagnoses."""
+"""Request and response schemas of diagnoses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DiagnosisTier = Literal["light", "standard", "deep"]
 
 
 class DiagnosisCreate(BaseModel):
-    """A request to diagnose a host: its scope, the length of triage in seconds, and what it is compared with.
+    """A request to diagnose a host: its scope, the length of triage in seconds, and the baseline.
 
     `scope` is {"kind", "value"} as in a capture, or {"kind": "service"} with the name of a service or of a systemd
     unit. `baseline` is `auto`, `none`, or the ID of a run on the same host. `peer_ids` are hosts that run triage too.
@@ -41,7 +41,7 @@ class DiagnosisCreate(BaseModel):
 
 
 class StageCause(BaseModel):
-    """A cause that the stages up to one of them name."""
+    """A cause that a stage and the stages before it name."""
 
     cause: str
     confidence: Literal["likely", "possible"]
@@ -104,7 +104,7 @@ class DeeperLookResponse(BaseModel):
 class DiagnosisResult(RankingResponse):
     """The ranked causes of a diagnosis, as stored.
 
-    `consumers` are the processes that use most of each resource, `deeper` what could still be looked at.
+    `consumers` are the processes that use most of each resource, `deeper` the collectors that were not run.
     """
 
     refused: list[str]

@@ -27,7 +27,7 @@ TASK = "culprit.advance_diagnosis"
 def create_diagnosis(
     session: Session, actor: Actor, diagnosis_create: DiagnosisCreate, *, source: str = "manual"
 ) -> Diagnosis:
-    """Store a diagnosis and enqueue its first stage. Raises NotFoundError, Forbidden, InvalidRequestError."""
+    """Store a diagnosis and enqueue its first stage. Raises NotFoundError, ForbiddenError, InvalidRequestError."""
     ids = {diagnosis_create.host_id, *diagnosis_create.peer_ids}
     hosts = queries.load_active_hosts(session, actor, ids)
     if len(hosts) != len(ids):
@@ -117,7 +117,7 @@ def get_diagnosis(session: Session, actor: Actor, diagnosis_id: UUID) -> Diagnos
 
 
 def build_responses(session: Session, rows: Sequence[Diagnosis]) -> list[DiagnosisResponse]:
-    """Return diagnoses as they are sent."""
+    """Build the responses of diagnoses."""
     ids = {row.host_id for row in rows} | {UUID(peer) for row in rows for peer in row.peers}
     names = queries.load_host_names(session, ids)
     return [_build_response(session, row, names) for row in rows]

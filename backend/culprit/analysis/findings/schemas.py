@@ -16,7 +16,7 @@ Strength = Literal["direct", "mechanism", "correlational", "context"]
 
 
 class CitationResponse(BaseModel):
-    """Where a number was read: lines of a part of an artifact, or a frame of a profile."""
+    """The source of a number: lines of a part of an artifact, or a frame of a profile."""
 
     run: str = ""
     collector: str = ""
@@ -64,7 +64,7 @@ class FindingResponse(BaseModel):
 
 
 class EvidenceLocatorResponse(BaseModel):
-    """Where in the artifact a number was read."""
+    """The position in an artifact from which a number was read."""
 
     run: str = ""
     collector: str = ""
@@ -155,7 +155,7 @@ class RanInsteadResponse(BaseModel):
 
 
 class TimeAccountResponse(BaseModel):
-    """Where the time of one service goes.
+    """The time account of one service: its time by activity.
 
     `waiting` and `queued` are mean numbers of requests that it has taken, and that no thread has taken. `shares` and
     `idle` together are all time of its threads and requests.
@@ -194,7 +194,7 @@ class RankingResponse(BaseModel):
     """Causes that follow from the findings.
 
     `not_checked` are causes without evidence for or against them, `open` are suspected causes, `refuted` are findings
-    that another finding refutes, `harm` are findings that show that someone is worse off, `context` are matched
+    that another finding refutes, `harm` are findings of harm (such as failed requests), `context` are matched
     findings that support no named cause, the gravest first. `unexplained_pct` is the part of the time of the most
     harmed service that no likely cause explains; null if its time was not accounted for, or a likely cause states no
     mechanism.
@@ -247,7 +247,7 @@ class RuleThresholdResponse(BaseModel):
 
 
 class RelatedNumberResponse(BaseModel):
-    """A number that is shown with a match and compared with nothing."""
+    """A number that is displayed with a match and not compared with a threshold."""
 
     measure: str
     title: LocalizedText

@@ -1,4 +1,4 @@
-"""The fleet over HTTP."""
+"""HTTP endpoints of the fleet."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Within = Annotated[
 
 @router.get("/fleet/use", response_model=UseGridResponse, summary="USE grid", responses=SAME)
 def get_use(request: Request, db: DbDep, actor: CurrentActor, has: LabelFilter = []) -> Response:  # noqa: B006
-    """Host × resource × (utilization, saturation, errors): the worst of the newest findings, for up to 500 hosts."""
+    """Return the USE grid of up to 500 hosts: the worst of the newest findings by host, resource and USE category."""
     snapshot = responses.load_snapshot(db, actor, _parse_labels(has))
     return not_modified_or(request, snapshot.tag("use"), lambda: service.build_use_grid(db, snapshot))
 
@@ -46,7 +46,7 @@ def get_peers(  # noqa: PLR0917
     within_s: Within = 86_400,
     has: LabelFilter = [],  # noqa: B006
 ) -> Response:
-    """Groups of hosts with the same label, and the measures in which one of them is an outlier."""
+    """Return groups of hosts with the same label, and the measures in which at least one host is an outlier."""
     within = timedelta(seconds=within_s)
     snapshot = responses.load_snapshot(db, actor, _parse_labels(has))
     tag = snapshot.tag("peers", label, measure, within_s, peers.count_fresh_runs(snapshot, within))
@@ -59,7 +59,7 @@ def get_peers(  # noqa: PLR0917
     "/fleet/findings", response_model=FindingsMatrixResponse, summary="Findings matrix", responses=SAME
 )
 def get_findings(request: Request, db: DbDep, actor: CurrentActor, has: LabelFilter = []) -> Response:  # noqa: B006
-    """Host × rule, for every rule that matched on at least one host."""
+    """Return the matrix of hosts and rules, for every rule that matched on at least one host."""
     snapshot = responses.load_snapshot(db, actor, _parse_labels(has))
     return not_modified_or(
         request, snapshot.tag("findings"), lambda: service.build_findings_matrix(db, snapshot)

@@ -43,7 +43,7 @@ from culprit.web.schemas import LocalizedText
 MOST_MEASURES = 12
 #: Labels that group hosts if none is requested: the first with a large enough group.
 PURPOSE_LABELS = ("service", "role", "cluster")
-#: The smallest difference that means anything, by unit. With a median of 0, any small difference would be infinite.
+#: The smallest relevant difference, by unit. Without it, any difference from a median of 0 would be infinite.
 LEAST: Mapping[str, float] = {
     "pct": 1.0,
     "bool": 0.5,
@@ -71,8 +71,8 @@ def compare_peers(
 ) -> PeersResponse:
     """Compare the hosts of each group by `label` (empty: the default) in `measure` (empty: in all)."""
     rows, left_out = responses.load_hosts(session, snapshot)
-    known = _count_labels(rows)
-    label = label or _select_default_label(rows, known)
+    labels = _count_labels(rows)
+    label = label or _select_default_label(rows, labels)
     groups: dict[str, list[FleetHostRow]] = {}
     for item in rows:
         if label in item.row.labels:
@@ -82,7 +82,7 @@ def compare_peers(
     return PeersResponse(
         at=at,
         label=label,
-        labels=known,
+        labels=labels,
         unlabeled_hosts=len(rows) - sum(map(len, groups.values())),
         left_out=left_out,
         groups=[_compare_hosts(value, hosts, measure, at - within) for value, hosts in ordered],

@@ -119,7 +119,7 @@ def _select_results(
 
 
 def build_finding(rule_result: RuleResult) -> FleetFindingResponse:
-    """Return a finding as it is sent."""
+    """Build the response of a finding."""
     return FleetFindingResponse(**build_finding_fields(rule_result))
 
 

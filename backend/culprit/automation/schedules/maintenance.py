@@ -72,7 +72,7 @@ def _compute_times(row: MaintenanceWindow, after: datetime) -> Iterator[Maintena
     try:
         return iter_maintenance_times(row.starts_at, row.ends_at, _build_recurrence(row), after)
     except ValueError:
-        # The cron fields or the zone cannot be parsed any more. Too much maintenance is safer than none.
+        # If the cron fields or the zone can no longer be parsed, the window is always active, which is safer.
         return iter([MaintenanceSpan(row.starts_at, row.ends_at or NO_END)])
 
 

@@ -167,7 +167,7 @@ def _update_capture_and_target(
     ):
         tier = _set_capture(actor, schedule, schedule_update.capture or stored, hosts)
         schedule.owner_id = actor.id
-        # What an administrator has allowed was another schedule; they may allow this one, too.
+        # An approval of the deep tier covers only the previous version; an admin can approve this one too.
         schedule.deep_allowed_by = None
         _allow_deep(actor, schedule, tier, allow=bool(schedule_update.allow_deep))
     elif schedule_update.allow_deep is not None:

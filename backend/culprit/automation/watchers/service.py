@@ -35,7 +35,7 @@ from culprit.web.errors import ConflictError, InvalidRequestError, NotFoundError
 #: The source of captures that a watcher starts.
 SOURCE = "watcher"
 ACTIONS = {"lookback": "watcher.lookback", "conditional": "watcher.conditional"}
-#: How much a conditional watcher keeps, so that its captures include what led to the condition.
+#: Length of the look-back buffer of a conditional watcher: its captures include the time before the condition.
 CONDITIONAL_LOOKBACK_S = 180
 #: Bytes of /proc per second on a host with 100 CPUs. Larger hosts keep fewer seconds.
 BYTES_PER_S = 32 << 10

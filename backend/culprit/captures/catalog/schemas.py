@@ -9,7 +9,7 @@ from culprit.web.schemas import LocalizedText
 
 
 class CollectionNeedsResponse(BaseModel):
-    """What a collection method needs on a host."""
+    """Requirements of a collection method on a host."""
 
     tools: list[str]
     files: list[str]

@@ -40,7 +40,7 @@ class BundleReader:
         self.opened = 0
 
     def read(self, source: Readable) -> Json:
-        """Read everything. Raises ImportRefused if it is not a bundle or too large."""
+        """Read the whole bundle. Raises ImportRefusedError if it is not a bundle or too large."""
         reader = FrameReader(sink=self._sink)
         while piece := source.read(PIECE):
             for frame in reader.feed(piece):

@@ -43,7 +43,7 @@ SWEPT_AT_ONCE = 100
 
 @dataclass(frozen=True, slots=True)
 class UploadLease:
-    """An upload in progress: what the address allows, and since when it is claimed."""
+    """An upload in progress: the address, the time at which it was claimed, and the size limit."""
 
     id: UUID
     at: datetime
@@ -128,10 +128,10 @@ def release_expired(session: Session) -> int:
 
 
 def remove_abandoned(db: Database, work: Path) -> int:
-    """Delete files that processes of this machine left in `work` when they died, and open their addresses
-    again.
+    """Delete files that dead processes of this machine left in `work`, and open their addresses again.
 
-    Raises DBAPIError while the database is unreachable; files that it must know of are kept until then.
+    Return the number of deleted files. Raises DBAPIError while the database is unreachable; files of uploads are
+    kept in this case.
     """
 
     def free(path: Path) -> None:
@@ -142,12 +142,12 @@ def remove_abandoned(db: Database, work: Path) -> int:
         with unit_of_work(db.sessions) as session:
             row = session.get(UploadAddress, upload_id, with_for_update=True)
             if row is not None and row.claimed_at is not None:
-                ours = UploadLease(row.id, row.claimed_at, row.max_bytes)
-                if ours.file_name == path.name:
+                lease = UploadLease(row.id, row.claimed_at, row.max_bytes)
+                if lease.file_name == path.name:
                     _release(session, row, LOST)
 
-    gone = temp_files.remove_abandoned(work, SPOOL, free)
-    return len(gone + temp_files.remove_abandoned(work, WORKSPACE))
+    removed = temp_files.remove_abandoned(work, SPOOL, free)
+    return len(removed + temp_files.remove_abandoned(work, WORKSPACE))
 
 
 def _release(session: Session, row: UploadAddress, why: Json, **detail: str) -> None:

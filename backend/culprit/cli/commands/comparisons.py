@@ -83,8 +83,8 @@ def compare_profiles(  # noqa: PLR0917
     comparison = _wait_for_comparison(server, server.post("/comparisons", body))
     path = f"/comparisons/{comparison['id']}"
     if normalize is Normalization.WORK and (work_a is None or work_b is None):
-        known = server.get(f"{path}/work")
-        work_a, work_b = work_a or known["a"], work_b or known["b"]
+        work = server.get(f"{path}/work")
+        work_a, work_b = work_a or work["a"], work_b or work["b"]
     result = server.get(
         f"{path}/functions", normalize=normalize.value, work_a=work_a, work_b=work_b, limit=limit
     )

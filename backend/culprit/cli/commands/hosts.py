@@ -214,16 +214,16 @@ def check_host(
 ) -> None:
     """Check a host: its configuration, and which collectors will work there."""
     server = Server(find_target())
-    found_host = find_host(server, host)
-    requested = server.post(f"/hosts/{found_host['id']}/check", {})
+    host_row = find_host(server, host)
+    requested = server.post(f"/hosts/{host_row['id']}/check", {})
     end = time.monotonic() + timeout
-    while (seen := server.get(f"/hosts/{found_host['id']}/preflight"))["state"] not in {"done", "failed"}:
+    while (seen := server.get(f"/hosts/{host_row['id']}/preflight"))["state"] not in {"done", "failed"}:
         if time.monotonic() > end:
             raise CliError(
                 ExitCode.TIMED_OUT, f"Check {requested['id']} has not ended. State: '{seen['state']}'."
             )
         time.sleep(POLL_S)
-    shape = shapes.shape_check(seen, found_host["name"])
+    shape = shapes.shape_check(seen, host_row["name"])
     if as_json:
         print_json(shape)
     else:

@@ -101,11 +101,11 @@ def set_retention(
     """Set the retention policy of a kind, after a preview of what it deletes."""
     server = Server(find_target())
     body = {"kind": kind, "days": days, "max_bytes": parse_size(up_to) if up_to else None}
-    seen = server.post("/storage/policy/preview", body)
+    preview = server.post("/storage/policy/preview", body)
     print_line(
         sys.stderr,
-        f"This deletes {seen['items']} items ({format_size(seen['bytes'])}) of {seen['runs']} runs;"
-        f" {seen['cited_items']} ({format_size(seen['cited_bytes'])}) are kept because they are cited.",
+        f"This deletes {preview['items']} items ({format_size(preview['bytes'])}) of {preview['runs']} runs;"
+        f" {preview['cited_items']} ({format_size(preview['cited_bytes'])}) are kept because they are cited.",
     )
     if not yes and not typer.confirm("Apply this policy?", err=True):
         raise CliError(ExitCode.CANCELED, "Nothing was changed.")

@@ -17,7 +17,7 @@ from culprit.domain.rules.view import HostView, ViewRequest
 
 ChartState = Literal["ok", "no_data"]
 
-#: One builder draws at most so many pictures of one view (one per destination, per process, per device).
+#: Maximum number of charts of a builder for one view (one per destination, process or device).
 MAX_PER_BUILDER = 8
 
 

@@ -1,4 +1,4 @@
-"""Numbers of rows and series with the place that they were read from."""
+"""Build figures: numbers from table rows and series, each with the citation of its source lines."""
 
 from __future__ import annotations
 
@@ -13,47 +13,47 @@ from culprit.domain.charts.bodies.figure import Figure
 from culprit.domain.rules.finding import Citation
 from culprit.domain.rules.view import TableRow, ViewSeries
 
-#: A number that many lines speak for names so many of them.
+#: Maximum number of source lines in a citation.
 MAX_LINES = 12
 MAX_PORT = 65535
 
 
 def make_figure(value: float | None, unit: str, citation: Citation) -> Figure | None:
-    """A number that is one; None for anything else."""
+    """Return the figure of a finite number, or None."""
     return None if value is None or not math.isfinite(value) else Figure(value, unit, citation)
 
 
 def read_figure(row: TableRow, name: str, unit: str) -> Figure | None:
-    """A finite number of a row; None where there is none."""
+    """Return the figure of a cell of a table row, or None if the cell has no finite number."""
     return make_figure(row.number(name), unit, row.citation)
 
 
 def format_address(host: str, port: float | None) -> str:
-    """`host:port`, an IPv6 address in brackets."""
+    """Return `host:port` with an IPv6 address in brackets, or the host alone without a valid port."""
     bracketed = f"[{host}]" if ":" in host and not host.startswith("[") else host
     return f"{bracketed}:{int(port)}" if port is not None and 0 <= port <= MAX_PORT else bracketed
 
 
 def cite_lines(citation: Citation, named: Sequence[int]) -> Citation:
-    """The same place, at these lines; those that are not known (0) are left out."""
-    stored = dict.fromkeys(int(line) for line in named if line > 0)
-    return replace(citation, lines=tuple(stored)[:MAX_LINES])
+    """Return the citation with these lines, at most MAX_LINES. Unknown lines (0) are left out."""
+    lines = dict.fromkeys(int(line) for line in named if line > 0)
+    return replace(citation, lines=tuple(lines)[:MAX_LINES])
 
 
 def list_lines(series: ViewSeries) -> Sequence[int]:
-    """[n]: the line that each row of a series was read from, 0 where it is not known."""
-    known = series.lines
-    return known if known is not None and len(known) == len(series.t_ns) else [0] * len(series.t_ns)
+    """Return the source line of each row of a series, [n]; 0 if it is unknown."""
+    lines = series.lines
+    return lines if lines is not None and len(lines) == len(series.t_ns) else [0] * len(series.t_ns)
 
 
 def cite_rows(series: ViewSeries, rows: Sequence[int]) -> Citation:
-    """Where some rows of a series were read."""
-    known = list_lines(series)
-    return cite_lines(series.citation, [known[row] for row in rows])
+    """Return the citation of these rows of a series."""
+    lines = list_lines(series)
+    return cite_lines(series.citation, [lines[row] for row in rows])
 
 
 def sum_columns(series: ViewSeries) -> Values:
-    """[n]: the sum over the columns of a series, NaN where no column has data."""
+    """Return the sum over the columns of a series, float64 [n]; NaN if no column has data."""
     known = np.isfinite(series.values)
     with np.errstate(over="ignore", invalid="ignore"):
         added = np.where(known, series.values, 0.0).sum(axis=1)
@@ -61,9 +61,9 @@ def sum_columns(series: ViewSeries) -> Values:
 
 
 def compute_rate(series: ViewSeries, unit: str) -> tuple[Figure, Figure | None] | None:
-    """The mean of a series of rates, cited at its highest reading, and what that adds up to over its time.
+    """Return the mean of a series of rates per second, cited at its highest reading, and the total count.
 
-    None where no reading is finite; the sum is None where one reading alone does not tell for how long it holds.
+    Return None without a finite reading. The total is None for a single reading, which has no known duration.
     """
     values = sum_columns(series)
     known = np.flatnonzero(np.isfinite(values))
@@ -81,6 +81,6 @@ def compute_rate(series: ViewSeries, unit: str) -> tuple[Figure, Figure | None] 
 
 
 def select_every_nth(t_ns: Times, most: int) -> Times:
-    """[m]: which of the readings are drawn: all, or every k-th, so that each keeps its own line."""
+    """Return the indexes of the readings to draw, int64 [m]: all, or every k-th, which keeps its own line."""
     step = max(1, math.ceil(len(t_ns) / most))
     return np.arange(0, len(t_ns), step, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Series as tracks of a panel: one row of times for all, few enough to draw, each value with its own line."""
+"""Align series as tracks of a panel: common times, a bounded number of readings, a source line for each value."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from culprit.domain.rules.finding import Citation
 from culprit.domain.rules.view import HostView, TableRow, ViewSeries, get_axis_column
 
 RowIndexes = npt.NDArray[np.int64]
-#: No host measures more than this in any unit: such a number is a mistake or a lie, and would overflow sums.
+#: A larger absolute value is an error or forged, in any unit, and would overflow sums.
 MAX_PLAUSIBLE = 1e18
-#: Digits that a drawing can show; more only make answers longer.
+#: Significant digits that a chart can display; more only make responses longer.
 DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class PanelSeries:
-    """One series of a panel: under which name, from which series, and which of its columns where it is a matrix."""
+    """One series of a panel with its ID and label. `axis` selects the column of a matrix series."""
 
     id: str
     label: Label
@@ -33,7 +33,7 @@ class PanelSeries:
     axis: str = ""
 
     def values(self) -> Values:
-        """[n], what cannot be is no data."""
+        """Return the values, float64 [n]; NaN for implausible ones and without the column `axis`."""
         own = self.series.values[:, 0] if not self.axis else get_axis_column(self.series, self.axis)
         if own is None:
             own = np.full(len(self.series.t_ns), np.nan)
@@ -41,23 +41,23 @@ class PanelSeries:
 
 
 def drop_implausible(values: Values) -> Values:
-    """The same with NaN for what no host measures."""
+    """Return the values with NaN for those above MAX_PLAUSIBLE."""
     return np.where(np.abs(values) <= MAX_PLAUSIBLE, values, np.nan)
 
 
 def read_cell(row: TableRow, name: str) -> float | None:
-    """The cell as a number that can be shown; None where it is none."""
+    """Return the number in a cell of a table row, or None if it has none or an implausible one."""
     value = row.number(name)
     return value if value is not None and abs(value) <= MAX_PLAUSIBLE else None
 
 
 def find_series(view: HostView, metric: str, **where: str) -> ViewSeries | None:
-    """The first series of a metric with these labels that has readings."""
+    """Return the first series of a metric with these labels that has readings, or None."""
     return next((series for series in view.series_of(metric, where) if len(series.t_ns)), None)
 
 
 def list_series(view: HostView, rows: Iterable[tuple[str, Label, str]], **where: str) -> list[PanelSeries]:
-    """(name, label, metric) of those series that there are."""
+    """Return the series of these (name, label, metric) that the view has."""
     names = ((name, label, find_series(view, metric, **where)) for name, label, metric in rows)
     return [PanelSeries(name, label, series) for name, label, series in names if series is not None]
 
@@ -71,7 +71,7 @@ def build_panel(  # noqa: PLR0917 - what a panel is, in its own order
     panel_series: Sequence[PanelSeries] = (),
     levels: Sequence[PanelLevel] = (),
 ) -> Panel | None:
-    """The series at the times of the longest of them; None where none has a reading that is a number."""
+    """Return a panel of these series at the times of the longest one, or None without any finite reading."""
     known = [series for series in series if np.isfinite(series.values()).any()]
     if not known:
         return None
@@ -96,12 +96,15 @@ def build_panel(  # noqa: PLR0917 - what a panel is, in its own order
 
 
 def align_values(panel_series: PanelSeries, grid: RowIndexes) -> Values:
-    """[n]: the values of a series at the times of another one; NaN where it has no reading near."""
+    """Return the values of a series at the times `grid` in ns, float64 [n]; NaN without a reading nearby."""
     return _align_to_grid(panel_series, grid)[0]
 
 
 def _align_to_grid(panel_series: PanelSeries, grid: RowIndexes) -> tuple[Values, RowIndexes]:
-    """The values at the times of the grid and their rows: the reading nearest in time, within its usual step."""
+    """Return the value and the row of the reading nearest to each time of the grid, within the median step.
+
+    Without such a reading the value is NaN and the row -1.
+    """
     values, own = panel_series.values(), panel_series.series.t_ns
     if len(own) == len(grid) and bool((own == grid).all()):
         return values, np.arange(len(own))
@@ -142,12 +145,12 @@ def _build_track(
 
 
 def round_digits(value: float, digits: int = DIGITS) -> float | None:
-    """A number as it is sent; None where it is none."""
+    """Round a number to significant digits for a response; None if it is not finite."""
     return float(f"{value:.{digits}g}") if np.isfinite(value) else None
 
 
 def compute_mean(panel_series: PanelSeries, unit: str) -> Figure | None:
-    """The mean of a series with the first and last line of its values."""
+    """Return the mean of a series, cited at the first and last line of its values; None without values."""
     values = panel_series.values()
     rows = np.flatnonzero(np.isfinite(values))
     if not len(rows):
@@ -156,10 +159,10 @@ def compute_mean(panel_series: PanelSeries, unit: str) -> Figure | None:
 
 
 def cite_ends(series: ViewSeries, rows: RowIndexes) -> Citation:
-    """The first and the last of some rows: the citation of a mean over them."""
+    """Return the citation of the first and the last of these rows, for a mean over them."""
     return cite_rows(series, [int(rows[0]), int(rows[-1])])
 
 
 def compute_span(panels: Sequence[Panel]) -> tuple[int, int]:
-    """From the first to the last reading of panels that have some."""
+    """Return the times of the first and the last reading of these panels, in ns. Each panel needs a reading."""
     return min(panel.t_ns[0] for panel in panels), max(panel.t_ns[-1] for panel in panels)

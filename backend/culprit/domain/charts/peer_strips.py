@@ -1,4 +1,4 @@
-"""A number of each host of a group as a strip of dots: for one capture of many hosts, and for a fleet."""
+"""Build strip plots: a number of each host of a group, for one capture of many hosts or for a fleet."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from culprit.domain.statistics.outliers import OUTLIER_Z, GroupComparison, compa
 def build_strip(
     name: str, label: Label, figures: Mapping[str, Figure], own: str = "", least: float = 0.0
 ) -> HostStrip | None:
-    """`figures` by host; `own` names the one that is asked about. None with fewer than two hosts.
+    """Build the strip of `figures` by host; None with fewer than two hosts. `own` is the host to mark.
 
-    `least` is the smallest step that means anything in the unit (see `peers.compare`). Of fewer than five hosts there
-    is no band, and one is unlike the others where it is twice their median and well outside of their range.
+    `least` is the smallest relevant step in the unit (see `statistics.outliers.compute_spread`). With fewer than five
+    hosts there is no band, and a host is an outlier at twice the median of the others and well outside their range.
     """
     known = {host: item for host, item in figures.items() if math.isfinite(item.value)}
     if len(known) < 2:
@@ -58,11 +58,11 @@ def _score_small_group(known: Mapping[str, Figure], own: str) -> list[HostDot]:
 
 
 def _thin_dots(dots: list[HostDot]) -> list[HostDot]:
-    """All that stand out or are asked about, and as many evenly chosen others as there is room for."""
+    """Limit the dots to MAX_DOTS: keep outliers and the own host, and evenly spaced others."""
     if len(dots) <= MAX_DOTS:
         return dots
     marked = [at for at, item in enumerate(dots) if item.unlike or item.own][:MAX_DOTS]
     rest = [at for at in range(len(dots)) if at not in frozenset(marked)]
     room = MAX_DOTS - len(marked)
-    chosen = {rest[at * len(rest) // room] for at in range(room)} if room > 0 else set()
-    return [dots[at] for at in sorted({*marked, *chosen})]
+    sampled = {rest[at * len(rest) // room] for at in range(room)} if room > 0 else set()
+    return [dots[at] for at in sorted({*marked, *sampled})]

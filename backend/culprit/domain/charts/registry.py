@@ -1,4 +1,4 @@
-"""All builders. Every module of `catalog` has BUILDER; none is registered."""
+"""Registry of chart builders: the `BUILDER` of each module below `catalog`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["BUILDERS", "collect_reads", "draw_charts", "select_builders"]
 
 
 def _load_builders() -> Mapping[str, ChartBuilder]:
-    """Return the builders by id, in the order of ids. Raises ValueError where two have one id."""
+    """Return the builders by ID, sorted by ID. Raises ValueError for a duplicate ID."""
     builders: dict[str, ChartBuilder] = {}
     for module in pkgutil.walk_packages(catalog.__path__, f"{catalog.__name__}."):
         if module.ispkg:
@@ -31,19 +31,19 @@ BUILDERS: Mapping[str, ChartBuilder] = _load_builders()
 
 
 def select_builders(ids: Iterable[str], rules: Iterable[str]) -> list[ChartBuilder]:
-    """The builders with these ids and those that illustrate these rules; all, where neither is asked for."""
-    requested, displayed = frozenset(ids), frozenset(rules)
-    if not requested and not displayed:
+    """Return the builders with these IDs and those that illustrate these rules; without either, all builders."""
+    builder_ids, rule_ids = frozenset(ids), frozenset(rules)
+    if not builder_ids and not rule_ids:
         return list(BUILDERS.values())
     return [
         builder
         for builder in BUILDERS.values()
-        if builder.id in requested or displayed.intersection(builder.rules)
+        if builder.id in builder_ids or rule_ids.intersection(builder.rules)
     ]
 
 
 def collect_reads(builders: Iterable[ChartBuilder]) -> ViewRequest:
-    """Everything that these builders read."""
+    """Return the union of the data that these builders read."""
     view_request = ViewRequest()
     for builder in builders:
         view_request |= builder.reads
@@ -64,6 +64,6 @@ def _draw_charts(builder: ChartBuilder, view: HostView) -> tuple[RunChart, ...]:
 
 
 def _make_empty_chart(builder: ChartBuilder, view: HostView) -> RunChart:
-    """The picture that is not there: hatched, with the reason."""
+    """Return a chart without a body, with the reason for the missing data."""
     reason = view.missing_reason(builder.collectors)
     return RunChart(builder.id, builder.id, builder.title, state="no_data", reason=reason)

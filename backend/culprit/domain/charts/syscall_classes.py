@@ -1,4 +1,4 @@
-"""What kind of waiting a system call is: the classes of the timeline of threads, and where chains of waits end."""
+"""Classify the waits of system calls, for the thread timeline and for the end of wait chains."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ _REMOTE = re.compile(r"(TCP|UDP|RAW)(v6)?\b", re.IGNORECASE)
 
 
 def classify_syscall(call: str, what: str = "") -> SyscallClass:
-    """The class of a system call on a descriptor that strace describes as `what`; the descriptor decides first."""
+    """Return the class of a system call. `what` is its file descriptor in strace's notation, and takes precedence.
+
+    Futex and sleep calls have no descriptor and are classified by name.
+    """
     if call.startswith("futex"):
         return "futex"
     if _SLEEP.match(call):

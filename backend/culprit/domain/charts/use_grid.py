@@ -33,9 +33,9 @@ def build_use_grid(findings: Iterable[Finding]) -> UseGrid:
     """Build the grid from all findings, those without data included."""
     by_use: dict[Use, list[Finding]] = {}
     for finding in findings:
-        place = USE_BY_RULE.get(finding.rule)
-        if place is not None:
-            by_use.setdefault(place, []).append(finding)
+        use = USE_BY_RULE.get(finding.rule)
+        if use is not None:
+            by_use.setdefault(use, []).append(finding)
     return UseGrid(
         tuple(
             UseRow(
@@ -84,9 +84,10 @@ def _rank_finding(finding: Finding) -> tuple[int, int, float, str]:
 
 
 def _compute_nearness(finding: Finding) -> float:
-    """How near the number has come to its threshold; 1 is there.
+    """Return the ratio of the number to its threshold: 1 at the threshold, -2 without a comparable number.
 
-    A number beyond its threshold whose other conditions did not hold is no good picture of a not_matched cell: last.
+    Return -1 for a finding that did not match although its number is beyond the threshold, because another condition
+    did not hold: such a number does not represent the cell.
     """
     number = finding.numbers[0] if finding.numbers else None
     if number is None or number.op is None or number.threshold is None or not math.isfinite(number.value):

@@ -1,6 +1,7 @@
-"""Which facts of a host are worth remembering, under which names, and what it means where one is missing. Pure.
+"""Select and name the facts of a host whose history is stored. Without I/O.
 
-Remembered is how a machine is set up, not what it did: no counters, no usage, nothing that differs with each capture.
+Stored facts describe the configuration of a host, not its activity: no counters, no usage, and no values that differ
+with each capture.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from culprit.json_types import JsonMapping
 MAX_VALUE = 400
 MAX_NAME = 300
 MAX_FACTS = 3_000
-"""Of one source in one reading."""
+"""Maximum number of facts of a source in one reading."""
 
 #: Facts of `host_facts` that are counts, or that duplicate other facts.
 _COUNTERS = frozenset(
@@ -26,12 +27,12 @@ _COUNTERS = frozenset(
         "kernel_build",
     }
 )
-#: What a look at the host finds that captures do not bring home.
+#: Facts that only the preflight check reads.
 _PREFLIGHT_FACTS = (
     "arch", "hostname", "mem_bytes", "page_size", "cgroup", "virtualisation", "container", "ptrace_scope", "lockdown",
     "dmesg_restrict", "init", "broken_tools", "pmu", "addresses",
 )  # fmt: skip
-#: Mounts, devices and groups that come and go with containers, sessions and removable things.
+#: Prefixes of temporary mounts and devices, such as those of containers, sessions and removable media.
 _TEMPORARY = (
     "/run/", "/var/lib/docker/", "/var/lib/containers/", "/var/lib/kubelet/", "/proc/", "/sys/", "/dev/", "/snap/",
     "veth", "cali", "lxc", "tap", "br-", "loop", "ram", "zram",
@@ -41,7 +42,7 @@ _HARDWARE = ("cpuinfo/", "vulnerabilities/", "smt/", "transparent_hugepage/", "c
 
 @dataclass(frozen=True, slots=True)
 class FactReading:
-    """A name, its value as text, and the line of the source's artifact (None where it has none)."""
+    """A fact: name, value as text, and its source as part and line of an artifact (`line` None without any)."""
 
     name: str
     value: str
@@ -50,9 +51,9 @@ class FactReading:
 
 
 def is_listed_completely(name: str) -> bool:
-    """Whether a source lists all there are of this kind, so that one that is missing is gone, and a new one is new.
+    """Return whether a source lists all facts of this kind, so that a missing fact means a removed item.
 
-    A setting that is missing may just not have been asked for, by an older Culprit or on a smaller kernel.
+    A missing setting, in contrast, may not have been read by an older Culprit or may not exist in the kernel build.
     """
     return name.startswith(("mount.", "block.", "interfaces."))
 
@@ -60,7 +61,7 @@ def is_listed_completely(name: str) -> bool:
 def list_collector_facts(
     collector: str, facts: JsonMapping, lines: Mapping[str, int], tables: Sequence[JsonMapping]
 ) -> list[FactReading]:
-    """The facts in what one collector yielded; none where it yields no such thing, or looked into a namespace."""
+    """Return the facts in the results of a collector; none if it read the namespace of a target."""
     if facts.get("namespace") == "target":
         return []
     results = [
@@ -71,7 +72,7 @@ def list_collector_facts(
 
 
 def list_preflight_facts(facts: JsonMapping) -> list[FactReading]:
-    """The facts that a look at a host found, and the versions of its tools."""
+    """Return the facts of a preflight check, and the versions of the tools on the host."""
     fact_readings = [
         FactReading(name, _to_text(facts[name]), "", None)
         for name in _PREFLIGHT_FACTS
@@ -87,7 +88,7 @@ def list_preflight_facts(facts: JsonMapping) -> list[FactReading]:
 
 
 def _limit_facts(fact_readings: Sequence[FactReading]) -> list[FactReading]:
-    """Each name once, the first counts; nothing that is empty or fleeting."""
+    """Return the first reading of each name, without empty values and too long names, at most MAX_FACTS."""
     by_name: dict[str, FactReading] = {}
     for fact_reading in fact_readings:
         if (
@@ -130,10 +131,10 @@ def _list_none(table: JsonMapping) -> Iterator[FactReading]:
 
 def _list_mounts(table: JsonMapping) -> Iterator[FactReading]:
     for row, line in _read_rows(table):
-        place = str(row.get("mountpoint") or "")
-        if place and not f"{place}/".startswith(_TEMPORARY):
+        mountpoint = str(row.get("mountpoint") or "")
+        if mountpoint and not f"{mountpoint}/".startswith(_TEMPORARY):
             value = _to_text(" ".join(str(row.get(name) or "") for name in ("device", "fstype", "options")))
-            yield FactReading(f"mount.{place}", value, table["part"], line)
+            yield FactReading(f"mount.{mountpoint}", value, table["part"], line)
 
 
 def _list_hardware(table: JsonMapping) -> Iterator[FactReading]:
@@ -154,13 +155,13 @@ def _to_integer(value: object) -> object:
 
 
 def _group_reader(column: str, name: str) -> Any:
-    """Limits of permanent control groups: units, slices and the groups at the top level."""
+    """Return a reader of a limit of permanent control groups: services, slices and groups at the top level."""
 
     def facts(table: JsonMapping) -> Iterator[FactReading]:
         for row, line in _read_rows(table):
             path = str(row.get("path") or "")
-            lasts = path.endswith((".service", ".slice")) or path.count("/") == 1
-            if lasts and row.get(column) not in (None, "") and "user@" not in path:
+            is_permanent = path.endswith((".service", ".slice")) or path.count("/") == 1
+            if is_permanent and row.get(column) not in (None, "") and "user@" not in path:
                 yield FactReading(
                     f"group.{path}.{name}", _to_text(_to_integer(row[column])), table["part"], line
                 )

@@ -40,7 +40,7 @@ class RuleResult:
 
     @property
     def closeness(self) -> float:
-        """How near the number is to its threshold: 1 is at it, more is beyond."""
+        """The ratio of the number to its threshold: 1 at the threshold, more beyond it."""
         if self.value is None or self.threshold is None:
             return 0.0
         if self.op not in _UP:
@@ -85,6 +85,6 @@ def build_use_cells(results: Mapping[str, RuleResult]) -> dict[Use, HostUseCell]
 
 
 def find_worst_severity(results: Iterable[RuleResult]) -> Severity | None:
-    """The severity of the worst that matched."""
+    """Return the highest severity of the matched rules, or None without a match."""
     matched = [SEVERITIES.index(result.severity) for result in results if result.state == "matched"]
     return SEVERITIES[max(matched)] if matched else None

@@ -37,6 +37,6 @@ DEFAULTS: Mapping[str, tuple[str, ...]] = {
 
 
 def find_changed_default(name: str, value: str) -> tuple[str, ...] | None:
-    """The default values where `value` is none of them; None where it is one, or where no default is known."""
+    """Return the default values of a setting if `value` differs from all of them; else, or without any, None."""
     defaults = DEFAULTS.get(name)
     return None if defaults is None or " ".join(value.split()) in defaults else defaults

@@ -1,4 +1,4 @@
-"""The kinds of files that can be brought, and what each yields. A bundle yields what its collectors yield."""
+"""Kinds of files that can be imported, with their parsers. A bundle is parsed by the parsers of its collectors."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ NAMES: Mapping[Kind, str] = {
     "iperf3": "import.iperf3",
     "jmeter": "import.jmeter",
 }
-"""Kind → the collector name of the file in its run."""
+"""{kind: collector name of the file in its run}."""
 
 PROM_SERVICE = "prom_service"
-"""The collector name of the data that the server fetched from a service's Prometheus."""
+"""Collector of the data that the server fetches from a service's Prometheus."""
 
 PART = "file"
 PERF_MAGIC = b"PERFILE2"
@@ -81,7 +81,7 @@ PARSERS: Mapping[str, Parse] = {
 
 
 def detect_file_kind(head: bytes) -> Kind:
-    """What a file seems to be, from its first unpacked bytes. Text that is nothing else is perf script's."""
+    """Detect the kind of a file from its first decompressed bytes. The default is output of perf script."""
     if head.startswith(PERF_MAGIC):
         return "perf_data"
     if head.startswith(BUNDLE_MAGIC) or b"\n" + BUNDLE_MAGIC in head:

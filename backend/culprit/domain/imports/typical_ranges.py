@@ -41,7 +41,7 @@ Row = tuple[str | int | float | None, ...]
 
 
 def parse_typical_ranges(parts: Mapping[str, Part], context: Context) -> Parsed:
-    """One table for each metric of the run: a row for each route and time."""
+    """Return one table for each metric of the run, with a row for each route and time."""
     mapping = as_mapping(load_json(decode_text(parts[QUERY_PART]) or "")) if QUERY_PART in parts else {}
     start, end = as_number(mapping.get("start_s")), as_number(mapping.get("end_s"))
     if not 0 <= start <= end < LATEST_S:
@@ -55,11 +55,10 @@ def parse_typical_ranges(parts: Mapping[str, Part], context: Context) -> Parsed:
         days = _days(metric, answers, factor)
         rows, lines = _rows(metric, routes, days, at)
         tables.append(Table(KIND, columns, rows, f"{METRICS[metric][0]}.jsonl", lines))
-    every = [item for of_query in answers.values() for item in of_query]
-    read = any(item.refusal is None for item in every)
-    return Parsed(
-        tables=tuple(tables) if read else (), warnings=tuple(_list_notes(mapping, every)), readable=read
-    )
+    all_answers = [item for of_query in answers.values() for item in of_query]
+    readable = any(item.refusal is None for item in all_answers)
+    warnings = tuple(_list_notes(mapping, all_answers))
+    return Parsed(tables=tuple(tables) if readable else (), warnings=warnings, readable=readable)
 
 
 def _answers(parts: Mapping[str, Part], name: str) -> list[RangeAnswer]:
@@ -82,7 +81,7 @@ def _list_routes(requested: Json) -> Iterator[tuple[str, list[str]]]:
 def _days(
     metric: str, answers: Mapping[str, Sequence[RangeAnswer]], factor: float
 ) -> list[dict[str, DaySeries]]:
-    """For each earlier day, from the newest, its values by route."""
+    """Return the values of each earlier day by route, the newest day first."""
     name, _ = METRICS[metric]
     part = f"{name}.jsonl"
     series: list[list[Series]] = []

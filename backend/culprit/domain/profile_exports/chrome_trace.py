@@ -24,7 +24,7 @@ _V8 = "disabled-by-default-v8.cpu_profiler"
 def write_chrome_trace(view: ProfileView) -> Iterator[str]:
     """Yield the JSON. Times are microseconds after the first sample, whose time is in `otherData`.
 
-    Raises ExportError where the profile has no times, or is neither samples nor durations.
+    Raises ExportError if the profile has no times, or consists of neither samples nor durations.
     """
     rows = ExportRows(view)
     table = rows.table
@@ -103,7 +103,7 @@ def _write_samples(
 def _write_slices(
     rows: ExportRows, thread: ThreadSamples, start_ns: int, place: dict[str, object]
 ) -> Iterator[str]:
-    """Yield a slice for every call; calls that go on in the next sample are one slice."""
+    """Yield a slice for every call. A call that continues in the next sample is a single slice."""
     event = {"ph": "X", "cat": _CATEGORY, "pid": place["pid"], "tid": place["tid"]}
     profile = rows.view.profile
     slices: list[tuple[int, int, int, int]] = []  # begin, minus its duration, depth, frame

@@ -12,7 +12,7 @@ from collectors.profiles.trie import INLINED, FrameKind
 from culprit.domain.profile_exports.rows import ExportError, ExportRows
 from culprit.domain.profiles.stacks import ProfileView
 
-#: Addresses are not stored. Readers take the upper half for the kernel.
+#: Placeholder addresses, because addresses are not stored. Readers treat the upper half as kernel addresses.
 _KERNEL_ADDRESS, _USER_ADDRESS = "ffffffff81000000", "1000"
 _KERNEL_KINDS = (FrameKind.KERNEL, FrameKind.IDLE)
 _OFFSET = re.compile(r"\+0x[0-9a-f]+$")
@@ -53,7 +53,7 @@ def _write_blocks(rows: ExportRows) -> Iterator[str]:
 
 def _format_frame(name: str, module: str, kind: int, flags: int) -> str:
     address = _KERNEL_ADDRESS if kind in _KERNEL_KINDS else _USER_ADDRESS
-    # Readers take what looks like an offset off the end of a name.
+    # Readers strip a suffix that has the form of an offset from a name.
     offset = "+0x0" if _OFFSET.search(name) else ""
     suffix = " (inlined)" if flags & INLINED else f" ({to_printable(module) or '[unknown]'})"
     return f"\t{address:>16} {to_printable(name)}{offset}{suffix}\n"

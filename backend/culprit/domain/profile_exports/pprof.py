@@ -113,7 +113,7 @@ class _Writer:
 
     def _pack_labels(self, task: tuple[int, ...], comms: list[str]) -> bytes:
         pid, tid, comm, cpu = task
-        # As text, because pprof takes a number of 0 for no label.
+        # Labels are text, because pprof treats the number 0 as no label.
         words = {PID: pid, TID: tid, CPU: cpu}
         texts = {key: str(value) for key, value in words.items() if value >= 0} | {COMM: comms[comm]}
         return b"".join(

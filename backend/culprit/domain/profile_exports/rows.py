@@ -1,4 +1,4 @@
-"""What writers of profiles share: the samples of a view by thread, and their stacks without the name of the task."""
+"""Common input of the profile writers: samples of a view by thread, and stacks without the name of the task."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from culprit.domain.profiles.stacks import ProfileView
 
 
 class ExportError(Exception):
-    """The format cannot hold the profile; `sentence` is the reason."""
+    """The format cannot represent the profile; `sentence` is the reason."""
 
     def __init__(self, key: str) -> None:
         super().__init__(key)
@@ -23,7 +23,7 @@ class ExportError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ThreadSamples:
-    """The samples of one thread under one name, in order of time; ids are -1 where unknown."""
+    """The samples of a thread with one name, in time order. Unknown IDs are -1."""
 
     comm: str
     pid: int
@@ -34,7 +34,7 @@ class ThreadSamples:
 
 
 class ExportRows:
-    """The rows of a view. A frame with the name of the task is left out where the format names threads itself."""
+    """The rows of a view, for formats that name threads separately: stacks have no frame with the task name."""
 
     def __init__(self, view: ProfileView) -> None:
         self.view, self.table = view, view.profile.table
@@ -58,11 +58,11 @@ class ExportRows:
 
     @property
     def base(self) -> int:
-        """The depth of the nodes that stacks hang below: the root, or the name of the task."""
+        """The depth of the parents of stacks: 0 for the root, 1 for the frame of the task name."""
         return 1 if self.has_task_frames else 0
 
     def list_nodes(self) -> list[int]:
-        """Return the nodes that the samples run through, in pre-order, without the root and names of tasks."""
+        """Return the nodes with weight in pre-order, without the root and task names."""
         trie = self.table.trie
         return np.flatnonzero((self.view.total > 0) & (trie.depth > self.base)).tolist()
 

@@ -51,7 +51,7 @@ def write_speedscope(view: ProfileView, name: str) -> Iterator[str]:
 
 
 def _merge_repeats(rows: ExportRows, stack: np.ndarray, weight: np.ndarray) -> tuple[list[int], list[int]]:
-    """Add up the weights of equal stacks: in a row, or all of them where there is no order of time."""
+    """Sum the weights of equal consecutive stacks; without times, of all equal stacks."""
     if not rows.table.has_time:
         order = np.argsort(stack, kind="stable")
         stack, weight = stack[order], weight[order]

@@ -1,6 +1,6 @@
-"""A flame graph as an SVG picture. Names are hostile; every text is escaped.
+"""Write a flame graph as SVG. Names are untrusted; every text is escaped.
 
-The picture is made as pieces of text, so that it is never held as one string.
+The file is generated in pieces, so that it is never in memory as a whole.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _HUES = {"kernel": 28, "user": 8, "jit": 105, "unknown": 0, "idle": 205, "comm":
 
 
 def write_svg(rendered_tree: RenderedTree, title: str, width: int = 1200) -> Iterator[str]:
-    """A still flame graph, root at the bottom: rectangles, labels and tooltips; no script, no link, no style
-    sheet.
+    """Yield a static flame graph with the root at the bottom: rectangles, labels and tooltips.
 
-    The text is well-formed XML for any name: markup is escaped, characters that XML forbids become U+FFFD.
+    It has no script, link or style sheet. The text is well-formed XML for any name: markup is escaped, and characters
+    that XML forbids become U+FFFD.
     """
     rows = max(rendered_tree.level, default=0) + 1
     height = rows * _ROW_PX + 2 * _PAD_PX + 24
@@ -53,7 +53,7 @@ def write_svg(rendered_tree: RenderedTree, title: str, width: int = 1200) -> Ite
 
 
 def _compute_starts(rendered_tree: RenderedTree) -> list[int]:
-    """[nodes]: the weight to the left of each node."""
+    """Return the weight to the left of each node, [nodes]."""
     starts: list[int] = []
     edge: list[int] = []  # per level: where the next child of the open node begins
     for level, value in zip(rendered_tree.level, rendered_tree.value, strict=True):

@@ -1,7 +1,7 @@
-"""The difference of two views, trie to trie: A is the baseline (before, good), B is compared (after, bad).
+"""Compare two profile views on a common trie: A is the baseline (before, good), B is compared (after, bad).
 
-Two nodes are the same where the names on the way from the root are the same; modules, addresses and kinds do
-not count. delta = B - A. The two sides may be two runs, two ranges of one, or several runs each, which are added up.
+Two nodes are equal if the names on their paths from the root are equal; modules, addresses and kinds do not count.
+delta = B - A. The sides may be two runs, two time ranges of one run, or several runs each, which are summed.
 """
 
 from __future__ import annotations
@@ -34,19 +34,24 @@ Unit = Literal["samples", "ns"]
 
 VERSION = 1
 MAX_MERGED_CHARS = 100_000
-"""Characters of names taken together that are kept with a comparison: a header has no room for more."""
+"""Maximum total characters of the merged names in the header of a stored comparison."""
 
 MIN_MEASURED_SAMPLES = 8
-"""Items with fewer samples on both sides together have no variance of their own: they are never tested."""
+"""Items with fewer samples in total have no variance of their own: they are never tested."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrieWeights:
-    """One side. Arrays [nodes]: `own` weights of stacks that end in a node; `own_samples` their samples, and
-    `own_squares` the sum of their squared weights, where samples do not all weigh one.
+    """The weights of one side of a comparison.
 
-    `seconds` of its recordings, 0 without times. `variance` [3, items] is that of `changes.slices`, None without times;
-    `freedom` its degrees of freedom.
+    Attributes:
+        own: int64 [nodes], weight of the stacks that end in a node.
+        samples: number of samples.
+        seconds: length of the recordings; 0 without times.
+        own_samples, own_squares: [nodes], number of samples and sum of squared weights of the stacks that end in a
+            node; None if every sample weighs 1.
+        variance: float64 [3, items], from `changes.slices`; None without times.
+        freedom: degrees of freedom of `variance`.
     """
 
     own: I64
@@ -60,11 +65,15 @@ class TrieWeights:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparisonTrie:
-    """Both sides on one trie. `names` frame id → name, `kinds` frame id → kind.
+    """Both sides of a comparison on a common trie.
 
-    Items are what is tested: the nodes, then each function's own weight, then each function's weight anywhere on a
-    stack, by frame id. `merged`: base name → the names that became it, where names were drawn without the marks of a
-    build. `modules`: `MODULE+0x…` → how many addresses were taken together there.
+    The statistical tests are on items: all nodes, then the own weight of each function, then the weight of each
+    function anywhere on a stack, by frame ID.
+
+    Attributes:
+        names, kinds: name and kind by frame ID.
+        merged: {base name: original names} of functions that are compared without build marks.
+        modules: {`MODULE+0x…`: number of merged addresses}.
     """
 
     trie: StackTrie
@@ -76,7 +85,7 @@ class ComparisonTrie:
     modules: Mapping[str, int] = field(default_factory=dict)
 
     def save(self, path: Path) -> int:
-        """Write it to a file that `load` maps. Returns the size in bytes."""
+        """Write the comparison to a file for `load`. Return its size in bytes."""
         trie, words = self.trie, Strings.of(self.names)
         arrays: dict[str, column_file.Array] = {
             "parent": trie.parent,
@@ -101,51 +110,54 @@ class ComparisonTrie:
 
     @classmethod
     def load(cls, path: Path) -> ComparisonTrie:
-        """Read a file that `save` wrote. Raises DamagedFile."""
+        """Map a file that `save` wrote. Raises DamagedFileError."""
         file = column_file.read_columns(path, "diff", VERSION)
         try:
             a, meta = file.arrays, file.meta
             trie = StackTrie(a["parent"], a["frame"], a["end"], a["depth"])
             names = Strings(a["blob"], a["offsets"]).all()
-            together = {str(base): tuple(map(str, of)) for base, of in meta.get("merged", {}).items()}
+            merged = {str(base): tuple(map(str, of)) for base, of in meta.get("merged", {}).items()}
             modules = {str(name): int(count) for name, count in meta.get("modules", {}).items()}
             sides = [_load_side(a, meta, name, len(trie) + 2 * len(names)) for name in ("a", "b")]
             if any(len(side.own) != len(trie) for side in sides):
                 raise DamagedFileError("sides and stacks differ in length")
-            return cls(trie, names, list(meta["kinds"]), sides[0], sides[1], together, modules)
+            return cls(trie, names, list(meta["kinds"]), sides[0], sides[1], merged, modules)
         except (KeyError, ValueError, IndexError, AttributeError, TypeError) as error:
             raise DamagedFileError(f"missing or misshapen: {error}") from error
 
     def swap(self) -> ComparisonTrie:
-        """Return the same with A as B and B as A."""
+        """Return the comparison with A and B exchanged."""
         return replace(self, side_a=self.side_b, side_b=self.side_a)
 
     def weigh(self, normalization: Normalization = "share") -> tuple[I64, I64]:
-        """Return the own weights of both sides [nodes]; per CPU second, those of idle CPUs are left out."""
+        """Return the own weights of both sides, int64 [nodes]; for `cpu` without idle CPUs."""
         idle = self.idle if normalization == "cpu" else np.zeros(len(self.trie), bool)
         return np.where(idle, 0, self.side_a.own), np.where(idle, 0, self.side_b.own)
 
     @property
     def idle(self) -> Mask:
-        """[nodes]: a stack that ends here is an idle CPU."""
+        """Whether a stack that ends in the node is an idle CPU, bool [nodes]."""
         return mark_idle(self.trie, self.kinds)
 
     @property
     def unit(self) -> Unit:
-        """What weights are counted in."""
+        """The unit of the weights."""
         return "samples" if self.side_a.own_samples is None else "ns"
 
     @property
     def normalizations(self) -> tuple[Normalization, ...]:
-        """What weights can be divided by: CPU seconds need samples of CPUs, seconds need times on both sides."""
+        """The possible normalizations: `cpu` needs samples of CPUs, `wall` needs times on both sides."""
         is_timed = self.side_a.seconds > 0 and self.side_b.seconds > 0
-        known = {"share": True, "cpu": self.unit == "samples", "wall": is_timed, "work": True}
-        return tuple(name for name in NORMALIZATIONS if known[name])
+        is_possible = {"share": True, "cpu": self.unit == "samples", "wall": is_timed, "work": True}
+        return tuple(name for name in NORMALIZATIONS if is_possible[name])
 
     def judge(
         self, normalization: Normalization = "share", work: tuple[float, float] | None = None
     ) -> Judgement:
-        """Return what changed by more than chance, [items]. `work`: the units of work of A and of B."""
+        """Return the significant changes, [items]. `work`: the units of work of A and B, for `normalization` work.
+
+        Raises ValueError without positive units of work.
+        """
         a, b = (self._build_weights(side, normalization) for side in (self.side_a, self.side_b))
         if normalization == "work":
             if work is None or min(work) <= 0:
@@ -176,7 +188,10 @@ class ComparisonTrie:
         )
 
     def _mark_distinct(self, a: SideWeights, b: SideWeights) -> Mask:
-        """[items]: weighs something else than its only caller; a chain of calls is one hypothesis."""
+        """Return whether an item is a hypothesis of its own, bool [items].
+
+        A node with the same weights as its caller is not: a chain of calls is a single hypothesis.
+        """
         nodes, distinct = len(self.trie), np.ones(len(a.weight), bool)
         parent = self.trie.parent[1:]
         distinct[1:nodes] = (a.weight[1:nodes] != a.weight[parent]) | (b.weight[1:nodes] != b.weight[parent])
@@ -213,38 +228,38 @@ def _limit_merged_names(merged: Mapping[str, Sequence[str]]) -> dict[str, list[s
 
 
 def mark_idle(trie: StackTrie, kinds: Sequence[str]) -> Mask:
-    """[nodes]: a stack that ends here is an idle CPU."""
+    """Return whether a stack that ends in the node is an idle CPU, bool [nodes]."""
     return np.asarray(np.array([kind == "idle" for kind in kinds], bool)[trie.frame])
 
 
 def build_projection(trie: StackTrie, frames: int) -> slices.Project:
-    """Return what turns own weights [nodes] into those of the items of a comparison."""
+    """Return a function that converts own weights [nodes] to the weights of the items of a comparison, [items]."""
     outer = np.flatnonzero(find_outermost(trie.frame.astype(np.int64), trie.end))
 
     def project(own: I64 | Values) -> Values:
-        upto = np.zeros(len(trie) + 1, own.dtype)
-        np.cumsum(own, out=upto[1:])
-        inclusive = upto[trie.end] - upto[:-1]
-        alone = np.bincount(trie.frame, weights=own, minlength=frames)
-        total = np.bincount(trie.frame[outer], weights=inclusive[outer], minlength=frames)
-        return np.concatenate([inclusive, alone, total])
+        prefix_sum = np.zeros(len(trie) + 1, own.dtype)
+        np.cumsum(own, out=prefix_sum[1:])
+        inclusive = prefix_sum[trie.end] - prefix_sum[:-1]
+        function_own = np.bincount(trie.frame, weights=own, minlength=frames)
+        function_total = np.bincount(trie.frame[outer], weights=inclusive[outer], minlength=frames)
+        return np.concatenate([inclusive, function_own, function_total])
 
     return project
 
 
 def compare_views(a: ProfileView, b: ProfileView) -> ComparisonTrie:
-    """Lay two views over each other."""
+    """Compare two views."""
     return compare_pooled_views([a], [b])
 
 
 def compare_pooled_views(
     before: Sequence[ProfileView], after: Sequence[ProfileView], *, by_base: bool = False
 ) -> ComparisonTrie:
-    """Lay several views of each side over each other, each side added up; there must be one of either at least.
+    """Compare the sums of the views of each side, at least one view per side.
 
-    `by_base`: the sides are different builds. Functions are the same where their names are without the marks of a
-    build, and frames without a name where their modules are. Work is one pass over each level of all tries, and one
-    over the nodes for each slice of time.
+    `by_base`: the sides are different builds. Functions are equal if their names without build marks are equal, and
+    frames without a symbol if their modules are equal. The cost is one pass over each level of all tries, and one pass
+    over the nodes for each time slice.
     """
     shared = _NameIndex(by_base=by_base)
     views = (*before, *after)
@@ -307,7 +322,7 @@ def _add_variance(
 
 
 class _NameIndex:
-    """The names of all sides, each once: `words` name → id, `kinds` of each id what it is."""
+    """The distinct names of all sides: `words` maps names to IDs, `kinds` has the frame kind of each ID."""
 
     def __init__(self, *, by_base: bool) -> None:
         self.words: dict[str, int] = {}
@@ -317,7 +332,7 @@ class _NameIndex:
         self._known: dict[str, int] = {}
 
     def intern_frames(self, view: ProfileView) -> I64:
-        """[frames of the view]: id of the frame's name."""
+        """Return the name ID of each frame of the view, int64 [frames]. Add new names."""
         table = view.profile.table
         out = np.zeros(len(table.frames), np.int64)
         for frame, (name, kind) in enumerate(
@@ -340,7 +355,7 @@ class _NameIndex:
         return module
 
     def merged_names(self) -> Mapping[str, Sequence[str]]:
-        """Base name → the names that became it."""
+        """Return {base name: original names} of the merged functions."""
         if not self._by_base:
             return {}
         return group_by_base_name(name for name in self._known if find_module(name) is None)

@@ -1,4 +1,4 @@
-"""What there is to filter by, and when the samples fell: facets, tracks and the subsecond heat matrix."""
+"""Facets for the filter of a profile, sample tracks over time, and the subsecond-offset heat map."""
 
 from __future__ import annotations
 
@@ -17,7 +17,16 @@ MAX_CELLS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class ProfileFacets:
-    """By weight, heaviest first, at most 500 of each. `softirq`: the weight of stacks through a softirq."""
+    """Values to filter by with their weights, the heaviest first, at most 500 of each.
+
+    Attributes:
+        cpus: (cpu, weight).
+        processes: (pid, name, weight).
+        threads: (tid, pid, name, weight).
+        modules: (path, weight of the stacks through it).
+        cgroups: (path, weight without that of groups below it).
+        softirq: weight of the stacks through a softirq.
+    """
 
     cpus: list[tuple[int, int]]
     processes: list[tuple[int, str, int]]
@@ -28,9 +37,7 @@ class ProfileFacets:
 
 
 def compute_facets(view: ProfileView) -> ProfileFacets:
-    """CPUs (cpu, weight), processes (pid, name, weight), threads (tid, pid, name, weight), modules (path, weight of the
-    stacks through it) and control groups (path, weight, without groups below it) of a view.
-    """
+    """Return the facets of a view."""
     profile, table = view.profile, view.profile.table
     weight = table.weight[view.rows]
     comms = table.comms.all()
@@ -63,7 +70,7 @@ def _sum_softirqs(view: ProfileView) -> int:
 
 
 def _sum_by_module(view: ProfileView) -> list[tuple[str, int]]:
-    """Each module with the weight of the stacks that have a frame in it, once per stack."""
+    """Return (module, weight of the stacks with a frame in it), the heaviest first. A stack counts once."""
     trie, frames = view.profile.table.trie, view.profile.table.frames
     module = frames.module[trie.frame].astype(np.int64)
     nodes = np.flatnonzero(find_outermost(module, trie.end))
@@ -79,7 +86,7 @@ TrackKey = Literal["thread", "process", "cpu"]
 
 @dataclass(frozen=True, slots=True)
 class SampleTrack:
-    """The samples of one thread, process or CPU; what does not apply is -1 or empty. `counts` [bins]: weight."""
+    """The samples of one thread, process or CPU. `counts` is the weight per bin. Unused fields are -1 or empty."""
 
     cpu: int
     pid: int
@@ -91,7 +98,7 @@ class SampleTrack:
 
 @dataclass(frozen=True, slots=True)
 class SampleTracks:
-    """Tracks, heaviest first; `total` of them exist. Bin b starts at t0_ns + b * bin_ns."""
+    """Tracks, the heaviest first. `total` counts all of them. Bin b starts at t0_ns + b * bin_ns."""
 
     t0_ns: int
     bin_ns: int
@@ -100,9 +107,10 @@ class SampleTracks:
 
 
 def compute_sample_tracks(view: ProfileView, by: TrackKey, bins: int = 240, limit: int = 50) -> SampleTracks:
-    """The weight of a view over time, by thread, process or CPU. Raises ValueError for sizes without meaning.
+    """Return the weight of a view over time, by thread, process or CPU.
 
-    A thread has one track under its heaviest name; the bins cover the samples of the view.
+    A thread has one track under its heaviest name; the bins cover the samples of the view. Raises ValueError if
+    `bins` or `limit` is below 1, or for more than MAX_CELLS cells.
     """
     if bins < 1 or limit < 1 or bins * limit > MAX_CELLS:
         raise ValueError("bins and limit")
@@ -146,7 +154,7 @@ def compute_sample_tracks(view: ProfileView, by: TrackKey, bins: int = 240, limi
 
 
 def _sum_by_group(distinct: I64, group: I64, weight: I64) -> tuple[list[int], list[int], list[int]]:
-    """Return the distinct values, heaviest first, their weights, and the first row of each."""
+    """Return the distinct values, the heaviest first, their weights, and the first row of each."""
     sums, rows = np.zeros(len(distinct), np.int64), np.zeros(len(distinct), np.int64)
     np.add.at(sums, group, weight)
     rows[group[::-1]] = np.arange(len(group) - 1, -1, -1)
@@ -155,7 +163,7 @@ def _sum_by_group(distinct: I64, group: I64, weight: I64) -> tuple[list[int], li
 
 
 def _find_heaviest(group: I64, value: I32, weight: I64) -> I64:
-    """[groups]: the value with most weight in each group; `group`, `value` and `weight` are per row."""
+    """Return the value with most weight in each group, int64 [groups]. The arguments have one entry per row."""
     pairs, pair = np.unique(group.astype(np.int64) << 32 | value, return_inverse=True)
     sums = np.zeros(len(pairs), np.int64)
     np.add.at(sums, pair, weight)
@@ -167,8 +175,9 @@ def _find_heaviest(group: I64, value: I32, weight: I64) -> I64:
 
 @dataclass(frozen=True, slots=True)
 class HeatMatrix:
-    """`rows[r][b]`: the weight at offset r of bin b. Bin b starts at t0_ns + b * bin_ns; rows divide a bin
-    evenly.
+    """Weights by offset within a bin: `rows[r][b]` is the weight at offset r of bin b.
+
+    Bin b starts at t0_ns + b * bin_ns. The rows divide a bin evenly.
     """
 
     t0_ns: int
@@ -177,10 +186,10 @@ class HeatMatrix:
 
 
 def compute_heat_matrix(view: ProfileView, bins: int = 0, rows: int = 50) -> HeatMatrix:
-    """The subsecond heat matrix of a view; `bins` 0 makes bins of one second. Raises ValueError for silly
-    sizes.
+    """Return the subsecond-offset heat map of a view, from its first sample in whole bins.
 
-    The view covers whole bins from its first sample on.
+    `bins` 0 makes bins of one second. Raises ValueError if `rows` is below 1, `bins` is negative, or for more than
+    MAX_CELLS cells.
     """
     table = view.profile.table
     times, weight = table.t_ns[view.rows], table.weight[view.rows]

@@ -1,4 +1,4 @@
-"""Rows with the same value, without sorting them where values are close to each other."""
+"""Group rows by value, without a sort if the range of values is small."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from collectors.profiles.trie import I32, I64
 
 SPAN_MAX = 1 << 24
-"""Values within such a range are counted in a table; PIDs of Linux are below 2^22."""
+"""Values within a smaller range are counted in a lookup table; PIDs of Linux are below 2^22."""
 
 
 def group_values(values: I32 | I64) -> tuple[I64, I64]:
@@ -18,7 +18,7 @@ def group_values(values: I32 | I64) -> tuple[I64, I64]:
     if int(values.max()) - low >= SPAN_MAX:
         distinct, group = np.unique(values, return_inverse=True)
         return distinct.astype(np.int64), group.astype(np.int64)
-    places = values.astype(np.int64) - low
-    is_there = np.zeros(int(places.max()) + 1, np.bool_)
-    is_there[places] = True
-    return np.flatnonzero(is_there) + low, (np.cumsum(is_there) - 1)[places]
+    offsets = values.astype(np.int64) - low
+    is_present = np.zeros(int(offsets.max()) + 1, np.bool_)
+    is_present[offsets] = True
+    return np.flatnonzero(is_present) + low, (np.cumsum(is_present) - 1)[offsets]

@@ -1,8 +1,8 @@
-"""The tree from the inside out: innermost functions first, their callers below (an icicle of callers).
+"""Build the inverted tree of a profile: leaf functions first, their callers below (an icicle graph).
 
-The inverted tree of a profile is far larger than the profile, so it is made level by level, and only below
-nodes that are wide enough to be drawn. A node is named by one stack that runs through it and how far: id =
-steps << 32 | leaf node. That id means the same for every filter and width.
+The inverted tree of a profile is far larger than the profile, so it is built level by level, and only below
+nodes that are wide enough to draw. The ID of a node is a stack through it and the distance from its leaf:
+steps << 32 | leaf node. It is independent of the filter and the width.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ ROOT = 0
 def render_inverted_tree(
     view: ProfileView, width: int = 1200, root: int = ROOT, min_px: float = 0.5
 ) -> RenderedTree:
-    """The inverted tree below `root` (an id of an earlier answer, 0 for all), as `View.tree` draws it.
+    """Return the inverted tree below `root`, a node ID of an earlier response or 0 for all.
 
-    `self` of a node is the weight of stacks whose outermost function it is. Raises IndexError for a wrong id.
+    `width` and `min_px` prune it as in `ProfileView.render_tree`. `own` of a node is the weight of the stacks whose
+    outermost function it is. Raises IndexError for an unknown ID.
     """
     trie, own = view.profile.table.trie, view.own
     leaves = np.flatnonzero(own)
     leaves = leaves[trie.depth[leaves] > 0]
-    at = leaves.copy()  # the node of the profile that represents each stack on the present level
+    at = leaves.copy()  # the node of the profile that represents each stack on the current level
     bare = int(own[0])
     path: list[int] = []
     if root:
@@ -48,7 +49,7 @@ def render_inverted_tree(
 
 
 def find_inverted_path(view: ProfileView, root: int) -> list[TreePathStep]:
-    """From "all" out to the function before `root`'s; empty for the root. `root` must exist."""
+    """Return the path from the root to the callee of `root`; empty for the root. `root` must exist."""
     if not root:
         return []
     trie, names = view.profile.table.trie, view.profile.names
@@ -59,7 +60,7 @@ def find_inverted_path(view: ProfileView, root: int) -> list[TreePathStep]:
 
 
 class _InvertedTreeBuilder:
-    """The nodes found so far, level by level, as lists; at the end they are put into pre-order."""
+    """Collect the nodes level by level as columns, and sort them into pre-order at the end."""
 
     def __init__(self, view: ProfileView, path: list[int], least: int) -> None:
         self.view, self.path, self.least = view, path, least
@@ -71,7 +72,7 @@ class _InvertedTreeBuilder:
         self.parents: list[int] = []
 
     def build(self, root: int, total: int, bare: int, leaves: I64, at: I64) -> RenderedTree:
-        """Start with the asked node and go outwards until nothing wide enough is left."""
+        """Build from the node `root` towards the callers, until no node is wide enough."""
         trie, own = self.view.profile.table.trie, self.view.own
         self._add(root, self.path[-1] if self.path else 0, total, bare, -1)
         node = np.zeros(len(leaves), np.int64)
@@ -100,7 +101,7 @@ class _InvertedTreeBuilder:
         return self._to_preorder()
 
     def _step_outward(self, node: I64, leaves: I64, at: I64) -> tuple[I64, I64, I64]:
-        """Stacks that have a caller go on; those that have none end in their node."""
+        """Return the stacks that have a further caller. Add the weight of the others to `own` of their node."""
         ended = at <= 0
         ends = np.zeros(len(self.ids), np.int64)
         np.add.at(ends, node[ended], self.view.own[leaves[ended]])

@@ -1,4 +1,4 @@
-"""Patterns of users over names of frames: a part of the name, or an RE2 expression, whose work is linear."""
+"""Match frame names with patterns of users: a substring or an RE2 expression, which needs linear time."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ class SearchPatternError(Exception):
 
 
 def match_names(names: list[str], query: str, *, regex: bool = False) -> npt.NDArray[np.bool_]:
-    """[frames]: does the name match? Substring without regard to case; or an RE2 pattern, whose work is
-    linear.
+    """Return whether each name matches, bool [names]. `query` is a substring or an RE2 pattern, case-insensitive.
 
-    Raises SearchPatternError.
+    Raises SearchPatternError for an empty, too long or malformed query.
     """
     if not query or len(query) > MAX_PATTERN_CHARS:
         raise SearchPatternError(Sentence("profile.pattern_length", {"limit": MAX_PATTERN_CHARS}))

@@ -1,4 +1,4 @@
-"""Questions to a scheduler capture: how long tasks waited, and how many waited at once."""
+"""Compute scheduler delays and run queue lengths from a scheduler capture."""
 
 from __future__ import annotations
 
@@ -11,21 +11,19 @@ from collectors.profiles.trie import I64
 
 MAX_WIDTH = 8192
 EDGES_US = tuple([0] + [1 << k for k in range(26)])
-"""Lower edges of the log2 histogram in microseconds: 0-1 us, 1-2, 2-4, … and the last bucket is open (≥ 33.6
-s).
-"""
+"""Lower edges of the log2 histogram in microseconds: 0-1, 1-2, 2-4, …; the last bucket is open (≥ 33.6 s)."""
 
 
 @dataclass(frozen=True, slots=True)
 class DelayHistogram:
-    """`counts[i]` waits of at least `edges_us[i]` and less than the next edge."""
+    """Histogram of waits: `counts[i]` waits took at least `edges_us[i]` and less than the next edge."""
 
     edges_us: list[int]
     counts: list[int]
 
 
 def compute_delay_histogram(table: SchedTable, task: int | None = None) -> DelayHistogram:
-    """How long the waits were, of all tasks or of one (index). Trailing empty buckets are left out."""
+    """Return the histogram of the waits of all tasks, or of one by index. Trailing empty buckets are left out."""
     chosen = table.delay_ns >= 0
     if task is not None:
         chosen = chosen & (table.task == task)
@@ -36,9 +34,7 @@ def compute_delay_histogram(table: SchedTable, task: int | None = None) -> Delay
 
 @dataclass(frozen=True, slots=True)
 class RunQueueLength:
-    """Tasks that could run but did not, over the whole host: per bin the time-weighted mean and the highest
-    number.
-    """
+    """Number of runnable tasks that wait for a CPU, over the whole host: time-weighted mean and peak per bin."""
 
     t0_ns: int
     bin_ns: int
@@ -47,7 +43,7 @@ class RunQueueLength:
 
 
 def compute_run_queue(table: SchedTable, bins: int = 600) -> RunQueueLength:
-    """How many tasks waited for a CPU at once, over time. Waits without a known begin are not in it."""
+    """Return the run queue length over time. Waits without a known start do not count."""
     span = table.t1_ns - table.t0_ns
     waited = table.delay_ns > 0
     if span <= 0 or bins < 1 or not waited.any():
@@ -74,8 +70,8 @@ def compute_run_queue(table: SchedTable, bins: int = 600) -> RunQueueLength:
 class SchedulingWait:
     """One wait of `task` (index) that ended when it was switched in on `cpu`.
 
-    `instead` are (task, ns) of the tasks that ran on that CPU during the wait, the longest first. The task may have
-    been allowed to run on other CPUs, and may have come from one.
+    `instead` lists (task, ns) of the tasks that ran on that CPU during the wait, the longest first. The affinity of
+    the task may include other CPUs, and the task may have migrated from another CPU.
     """
 
     task: int
@@ -87,7 +83,7 @@ class SchedulingWait:
 
 
 def list_longest_waits(table: SchedTable, most: int = 20) -> list[SchedulingWait]:
-    """The longest waits, the longest first, each with who had the CPU in its place."""
+    """List the longest waits, the longest first, each with the tasks that ran on the CPU during it."""
     waited = np.flatnonzero(table.delay_ns > 0)
     if len(waited) > most:
         waited = waited[np.argpartition(-table.delay_ns[waited], most - 1)[:most]]
@@ -101,7 +97,7 @@ def list_longest_waits(table: SchedTable, most: int = 20) -> list[SchedulingWait
             by_cpu[cpu] = np.flatnonzero(table.cpu == cpu)
         own = by_cpu[cpu]
         begun = table.t_ns[own]
-        # Slices of one CPU follow each other: only the one before the first that begins inside may reach into it.
+        # Slices of a CPU do not overlap: of those that begin before the wait, only the last can reach into it.
         low = max(0, int(np.searchsorted(begun, start, "right")) - 1)
         inside = own[low : int(np.searchsorted(begun, stop, "left"))]
         ran = np.minimum(table.t_ns[inside] + table.len_ns[inside], stop) - np.maximum(

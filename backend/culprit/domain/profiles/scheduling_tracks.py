@@ -1,4 +1,4 @@
-"""Drawings of a scheduler capture: who ran on each CPU, when each thread ran and waited, who woke whom."""
+"""Build the tracks of a scheduler capture: tasks on each CPU, run and wait times of threads, and wake-ups."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ TrackSegment = list[int]
 
 @dataclass(frozen=True, slots=True)
 class CpuTrack:
-    """One CPU: segments [offset_ns, len_ns, task index, slices]; gaps are idle.
+    """The track of one CPU: segments [offset_ns, len_ns, task index, slices]; gaps are idle.
 
-    `slices` above 1 means that many short slices were drawn as one; the task is the one that ran longest in
-    it.
+    A segment with `slices` above 1 joins that many short slices; its task is the one that ran longest.
     """
 
     cpu: int
@@ -29,10 +28,10 @@ class CpuTrack:
 
 
 def build_cpu_tracks(table: SchedTable, from_ns: int, to_ns: int, width: int = 1200) -> list[CpuTrack]:
-    """Who ran on each CPU in [from_ns, to_ns), with no more than about two segments per pixel and CPU.
+    """Return the tasks on each CPU in [from_ns, to_ns), with at most about two segments per pixel and CPU.
 
-    Slices narrower than a pixel are drawn together with their neighbours in that pixel, as long as what they
-    ran together: a track shows how much of a pixel was busy, never more.
+    Slices narrower than a pixel are joined with their neighbors in that pixel. The length of a joined segment is the
+    sum of their lengths, so a track never overstates the busy time of a pixel.
     """
     span = max(1, to_ns - from_ns)
     pixel = max(1, span // max(1, min(width, MAX_WIDTH)))
@@ -55,9 +54,10 @@ def build_cpu_tracks(table: SchedTable, from_ns: int, to_ns: int, width: int = 1
 
 
 def _build_segments(offset: I64, length: I64, subject: I64, pixel: int) -> list[TrackSegment]:
-    """Stretches that do not overlap, in order; those narrower than a pixel are joined per pixel.
+    """Return the segments of intervals that are sorted and do not overlap; join those narrower than a pixel.
 
-    A joined stretch has the subject that was longest in it."""
+    A joined segment has the subject with most time in it.
+    """
     wide = length >= pixel
     rows = [
         [o, n, t, 1]
@@ -90,8 +90,11 @@ def _build_segments(offset: I64, length: I64, subject: I64, pixel: int) -> list[
 
 @dataclass(frozen=True, slots=True)
 class ThreadTrack:
-    """One thread (index): segments [offset_ns, len_ns, CPU, slices] and its waits for a CPU [offset_ns, len_ns, origin,
-    waits].
+    """The track of one thread (index).
+
+    Attributes:
+        segments: run times, [offset_ns, len_ns, CPU, slices].
+        waits: waits for a CPU, [offset_ns, len_ns, origin, waits].
     """
 
     task: int
@@ -101,7 +104,7 @@ class ThreadTrack:
 
 @dataclass(frozen=True, slots=True)
 class ThreadTracks:
-    """The drawn threads, and how many there are in the range."""
+    """The selected thread tracks, and the number of threads in the range."""
 
     tracks: list[ThreadTrack]
     total: int
@@ -116,10 +119,10 @@ def build_thread_tracks(
     most: int = 40,
     first: Iterable[int] = (),
 ) -> ThreadTracks:
-    """When threads ran and waited for a CPU in [from_ns, to_ns).
+    """Return the run and wait times of at most `most` threads in [from_ns, to_ns).
 
-    `first` (indexes; below 0 is skipped) come first, then those with the most time on a CPU and in the queue. A wait
-    that had not ended with the capture is drawn to its end.
+    The threads `first` (indexes; negative ones are skipped) come first, then those with most time on a CPU and in the
+    run queue. A wait that is open at the end of the capture ends there.
     """
     pixel = max(1, (to_ns - from_ns) // max(1, min(width, MAX_WIDTH)))
     begin, end = table.t_ns, table.t_ns + table.len_ns
@@ -143,7 +146,7 @@ def build_thread_tracks(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Stretches:
-    """Stretches of time [n] inside a range: `offset` and `length` in ns, `task`, and `subject` (a CPU or an origin)."""
+    """Intervals [n] clipped to a range: `offset` and `length` in ns, `task`, and `subject` (a CPU or an origin)."""
 
     offset: I64
     length: I64
@@ -170,9 +173,10 @@ class _Stretches:
 
 @dataclass(frozen=True, slots=True)
 class Wakeup:
-    """`task` was woken at `at_ns` on `from_cpu` and ran `delay_ns` later on `to_cpu`; tasks are indexes.
+    """A wake-up of `task` at `at_ns` on `from_cpu`. It ran `delay_ns` later on `to_cpu`. Tasks are indexes.
 
-    `waker` ran there, or was interrupted there: see `context`, as in `SchedTable`. It is -1 where the CPU was idle.
+    `waker` is the task that ran or was interrupted on `from_cpu` (see `context`, as in `SchedTable`); -1 if the CPU
+    was idle.
     """
 
     at_ns: int
@@ -186,16 +190,16 @@ class Wakeup:
 
 @dataclass(frozen=True, slots=True)
 class Wakeups:
-    """`longest`: those after which a thread waited longest, in order of time. `total`: all in the range."""
+    """Wake-ups with the longest delays in time order (`longest`), and the number of all in the range (`total`)."""
 
     longest: list[Wakeup]
     total: int
 
 
 def list_wakeups(table: SchedTable, from_ns: int, to_ns: int, most: int, task: int | None = None) -> Wakeups:
-    """Who woke whom in [from_ns, to_ns): wake-ups of all threads, or to and from one.
+    """Return the wake-ups in [from_ns, to_ns): of all threads, or of and by the thread `task`.
 
-    A wake-up is in the range if the time from it until the thread ran overlaps it.
+    A wake-up is in the range if the time from the wake-up until the thread ran overlaps the range.
     """
     at = table.t_ns - table.delay_ns
     chosen = (table.origin == WOKEN) & (table.wake_cpu >= 0) & (table.t_ns >= from_ns) & (at < to_ns)

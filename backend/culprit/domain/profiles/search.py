@@ -1,4 +1,4 @@
-"""Finding frames in a view: search with the share it covers, and the table of the heaviest functions."""
+"""Search frames in a profile view, and list its heaviest functions."""
 
 from __future__ import annotations
 
@@ -18,10 +18,13 @@ MAX_MATCHED_NAMES = 1000
 
 @dataclass(frozen=True, slots=True)
 class SearchMatch:
-    """What a search found: `weight` counts each sample once, however many of its frames match; `share` of the
-    view.
+    """The result of a search.
 
-    `nodes` are the heaviest matching nodes (at most 20,000), `frames` the matching names (at most 1,000).
+    Attributes:
+        weight: weight of the matching samples; a sample with several matching frames counts once.
+        share: `weight` as a share of the view, 0 to 1.
+        nodes: the heaviest matching nodes, at most 20,000.
+        frames: the matching names, at most 1,000.
     """
 
     weight: int
@@ -31,7 +34,7 @@ class SearchMatch:
 
 
 def search_frames(view: ProfileView, query: str, *, regex: bool = False) -> SearchMatch:
-    """Frames that match, and how much of the view runs through them."""
+    """Return the matching frames and the weight of the stacks through them. Raises SearchPatternError."""
     trie = view.profile.table.trie
     hit = match_names(view.profile.names, query, regex=regex)
     hit[0] = False
@@ -45,16 +48,14 @@ def search_frames(view: ProfileView, query: str, *, regex: bool = False) -> Sear
 
 
 def _select_outermost(nodes: I64, ends: I32) -> I64:
-    """Of nodes in pre-order, those below none of the others."""
+    """Return the nodes without an ancestor in `nodes`, which are in pre-order."""
     reach = np.maximum.accumulate(np.r_[np.int64(-1), ends[:-1]]) if len(nodes) else nodes
     return np.asarray(nodes[reach <= nodes])
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionRow:
-    """One function: `own` weight where it is innermost, `total` where it is anywhere on the stack, once per
-    stack.
-    """
+    """One function: `own` is the weight of stacks that end in it, `total` that of stacks that contain it."""
 
     frame: str
     module: str
@@ -64,8 +65,9 @@ class FunctionRow:
 
 
 def list_top_functions(view: ProfileView, limit: int = 500) -> list[FunctionRow]:
-    """The heaviest functions by own and by total weight (up to `limit` of each), by own weight. Task names
-    are not functions.
+    """List the heaviest functions by own and by total weight, up to `limit` of each, sorted by own weight.
+
+    Frames that are names of tasks are left out.
     """
     profile = view.profile
     trie, frames = profile.table.trie, profile.table.frames

@@ -1,8 +1,8 @@
-"""Questions to a profile: which samples, drawn as which tree. Pure; a million samples are a few vector steps.
+"""Filter the samples of a profile and render flame graph trees. All operations are vectorized and without I/O.
 
-`Profile` wraps a loaded `SampleTable` with what is worth computing once; keep it as long as the table.
-`Profile.view(filter)` weighs the trie with the samples that a filter lets through; every drawing, table and
-search is made from a `View`, always over the full trie, so totals never depend on what was drawn.
+`StackProfile` wraps a loaded `SampleTable` and caches derived columns; keep it as long as the table.
+`StackProfile.view(filter)` weighs the trie with the selected samples. Trees, tables and searches are computed from
+that `ProfileView`, always over the full trie, so totals do not depend on pruning.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from culprit.domain.profiles.tree import MAX_DEPTH, MAX_NODES, MAX_WIDTH, Render
 
 Mask = npt.NDArray[np.bool_]
 KINDS = tuple(kind.name.lower() for kind in FrameKind)
-"""Kind → the word for it in the API."""
+"""Name of each FrameKind in the API."""
 
-MAX_EXACT_FLOAT = 1 << 53  # the integers that a float64 holds
+MAX_EXACT_FLOAT = 1 << 53  # a float64 represents smaller integers exactly
 
 
 @dataclass(frozen=True, slots=True)
 class SampleFilter:
-    """Which samples. Empty tuples and None let everything through; the fields are joined by and.
+    """A filter of samples. Empty tuples and None select everything; all fields must match.
 
-    `from_ns` inclusive, `to_ns` exclusive, on the clock of the table. `comm` names processes (by the name of
+    `from_ns` is inclusive, `to_ns` exclusive, on the clock of the table. `comm` names processes (by the name of
     their main thread), `thread` names threads. `hide_idle` leaves out samples whose innermost frame is an
     idle CPU. `module`: at least one frame of the stack is in one of these files. `stack`: an RE2 pattern that
     the name of at least one frame matches. `cgroup`: paths of control groups; those below them count too.
@@ -53,16 +53,17 @@ class SampleFilter:
 
 
 SOFTIRQ_FUNCTIONS = frozenset({"handle_softirqs", "__do_softirq", "__softirqentry_text_start"})
-"""Functions of the kernel that run all softirqs: at the end of an interrupt, and in ksoftirqd. Of 6.10 and later the
-first one; the last one is another name of the second.
+"""Kernel functions that run all softirqs, at the end of an interrupt and in ksoftirqd.
+
+`handle_softirqs` since Linux 6.10, `__do_softirq` before; `__softirqentry_text_start` is another symbol of the latter.
 """
 
 
 class StackProfile:
-    """A sample table, and what is derived from it once.
+    """A sample table with cached derived columns.
 
-    `source` is the profile that this one was made from by changing stacks: same rows, and filters look at its
-    stacks. `dropped` [rows]: samples that no view contains.
+    `source` is the profile from which this one was derived by transforming stacks; it has the same rows, and filters
+    use its stacks. `dropped` (bool [rows]) marks samples that no view contains.
     """
 
     def __init__(
@@ -74,26 +75,27 @@ class StackProfile:
 
     @cached_property
     def names(self) -> list[str]:
-        """Frame id → name."""
+        """The name of each frame, by frame ID."""
         words = self.table.frames.strings.all()
         return [words[i] for i in self.table.frames.name.tolist()]
 
     @cached_property
     def modules(self) -> list[str]:
-        """Frame id → module."""
+        """The module of each frame, by frame ID."""
         words = self.table.frames.strings.all()
         return [words[i] for i in self.table.frames.module.tolist()]
 
     @cached_property
     def outermost(self) -> Mask:
-        """[nodes]: no caller of this node is the same frame. Summing inclusive weight over these counts
-        recursion once.
+        """Whether no caller of the node is the same frame, bool [nodes].
+
+        A sum of inclusive weights over these nodes counts recursion once.
         """
         return find_outermost(self.table.trie.frame.astype(np.int64), self.table.trie.end)
 
     @cached_property
     def processes(self) -> dict[int, str]:
-        """pid → the name of its main thread, or of its busiest one where that was never seen."""
+        """The name of each process by PID: that of its main thread, or of its busiest thread without samples of it."""
         t = self.table
         pids, by_pid = group_values(t.pid)
         names = max(1, len(t.comms))
@@ -108,18 +110,18 @@ class StackProfile:
 
     @cached_property
     def even(self) -> bool:
-        """Every sample weighs one."""
+        """Whether every sample has weight 1."""
         return bool((self.table.weight == 1).all())
 
     @cached_property
     def idle(self) -> Mask:
-        """[nodes]: a stack that ends here is an idle CPU."""
+        """Whether a stack that ends in the node is an idle CPU, bool [nodes]."""
         return np.asarray(self.table.frames.kind[self.table.trie.frame] == FrameKind.IDLE)
 
     def rows(self, chosen: SampleFilter) -> slice | npt.NDArray[np.int64]:
-        """The rows that a filter lets through. A time range alone is a slice, found by bisection.
+        """Return the rows that a filter selects; a slice if it is only a time range, by binary search.
 
-        Raises SearchPatternError where `stack` is no pattern.
+        Raises SearchPatternError if `stack` is not a valid pattern.
         """
         rows = self.source.rows(chosen) if self.source else self._select_rows(chosen)
         if self.dropped is None:
@@ -166,7 +168,10 @@ class StackProfile:
         return np.flatnonzero(np.logical_and.reduce(masks)) + start
 
     def _has_frame(self, hit: Mask) -> Mask:
-        """[nodes]: does the stack that ends in this node have one of the frames `hit` [frames]? Never the root."""
+        """Return whether the stack that ends in each node has a frame of `hit`, bool [nodes].
+
+        `hit` is bool [frames]. The root does not count.
+        """
         trie = self.table.trie
         nodes = np.flatnonzero(hit[trie.frame])
         return cover_subtrees(trie, nodes[nodes > 0])
@@ -188,8 +193,12 @@ class StackProfile:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProfileView:
-    """The trie under one filter: `own` [nodes] the weight of stacks ending in a node, `total` [nodes] with
-    all below.
+    """The trie weighed with the samples of a filter.
+
+    Attributes:
+        rows: the selected rows of the sample table.
+        own: int64 [nodes], weight of the stacks that end in a node.
+        total: int64 [nodes], weight of the stacks through a node.
     """
 
     profile: StackProfile
@@ -200,20 +209,19 @@ class ProfileView:
 
     @property
     def weight(self) -> int:
-        """The weight of everything in the view."""
+        """The total weight of the view."""
         return int(self.total[0])
 
     @property
     def samples(self) -> int:
-        """How many samples are in it."""
+        """The number of samples in the view."""
         table = self.profile.table
         return self.weight if table.unit == "samples" else len(table.t_ns[self.rows])
 
     def render_tree(self, width: int = 1200, root: int = 0, min_px: float = 0.5) -> RenderedTree:
-        """The subtree of `root`, callers on top, without what is narrower than `min_px` when it fills `width`
-        px.
+        """Return the subtree of `root`, callers first. Nodes narrower than `min_px` at a total `width` are pruned.
 
-        Raises IndexError where there is no such node.
+        Raises IndexError if there is no such node.
         """
         trie, frames = self.profile.table.trie, self.profile.table.frames
         if not 0 <= root < len(trie):
@@ -222,14 +230,14 @@ class ProfileView:
         total = self.total[part]
         deepest = int(trie.depth[root]) + MAX_DEPTH
         least = compute_min_weight(int(total[0]), width, min_px)
-        seen = total >= least
-        seen &= trie.depth[part] <= deepest
-        seen[0] = True
-        if np.count_nonzero(seen) > MAX_NODES:
-            least = int(np.partition(total[seen], -MAX_NODES)[-MAX_NODES]) + 1
-            seen &= total >= least
-            seen[0] = True
-        ids = np.flatnonzero(seen) + root
+        visible = total >= least
+        visible &= trie.depth[part] <= deepest
+        visible[0] = True
+        if np.count_nonzero(visible) > MAX_NODES:
+            least = int(np.partition(total[visible], -MAX_NODES)[-MAX_NODES]) + 1
+            visible &= total >= least
+            visible[0] = True
+        ids = np.flatnonzero(visible) + root
         values, own = self.total[ids], self.own[ids]
         parent = np.searchsorted(ids, trie.parent[ids[1:]])
         rest = values - own
@@ -253,12 +261,12 @@ class ProfileView:
 
     @property
     def nodes(self) -> int:
-        """How many nodes of the trie have weight in this view."""
+        """The number of trie nodes with weight in this view."""
         return int(np.count_nonzero(self.total))
 
 
 def find_softirqs(names: Sequence[str]) -> Mask:
-    """[names]: is it a function that runs softirqs, or a part of one that the compiler made?"""
+    """Return whether each name is a function that runs softirqs, or its compiler-generated part; bool [names]."""
     return np.fromiter((name.partition(".")[0] in SOFTIRQ_FUNCTIONS for name in names), bool, len(names))
 
 
@@ -268,7 +276,7 @@ def is_in_any_group(path: str, groups: Sequence[str]) -> bool:
 
 
 def list_callers(trie: StackTrie, names: Sequence[str], node: int) -> list[TreePathStep]:
-    """The nodes from the root down to the parent of `node`."""
+    """List the nodes from the root to the parent of `node`."""
     steps: list[TreePathStep] = []
     while (node := int(trie.parent[node])) >= 0:
         steps.append(TreePathStep(node, names[trie.frame[node]]))
@@ -276,10 +284,10 @@ def list_callers(trie: StackTrie, names: Sequence[str], node: int) -> list[TreeP
 
 
 def find_outermost(key: I64, end: I32) -> Mask:
-    """[nodes in pre-order]: no node above has the same key.
+    """Return whether no ancestor of each node has the same key, bool [nodes]. Nodes are in pre-order.
 
-    Nodes of one key are outermost where no earlier one's subtree reaches over them: a running maximum of subtree
-    ends per key.
+    A node is outermost if the subtree of no earlier node with its key contains it. This is computed with a running
+    maximum of the subtree ends per key.
     """
     n = len(key)
     order = np.argsort(key, kind="stable")
@@ -292,7 +300,7 @@ def find_outermost(key: I64, end: I32) -> Mask:
 
 
 def cover_subtrees(trie: StackTrie, nodes: I64) -> Mask:
-    """[nodes of the trie]: is it one of `nodes` or below one?"""
+    """Return whether each trie node is in the subtree of one of `nodes`, bool [trie nodes]."""
     steps = np.zeros(len(trie) + 1, np.int64)
     np.add.at(steps, nodes, 1)
     np.add.at(steps, trie.end[nodes], -1)
@@ -300,7 +308,7 @@ def cover_subtrees(trie: StackTrie, nodes: I64) -> Mask:
 
 
 def _is_any_of(column: I32, requested: Sequence[int]) -> Mask:
-    """[rows]: is the value one of `wanted`? A few comparisons are far cheaper than a set."""
+    """Return whether each value is in `requested`, bool [rows]. A few comparisons are far cheaper than a set."""
     if len(requested) > 8:
         return np.isin(column, np.array(requested, np.int64))
     mask = np.zeros(len(column), bool)
@@ -310,5 +318,5 @@ def _is_any_of(column: I32, requested: Sequence[int]) -> Mask:
 
 
 def compute_min_weight(total: int, width: int, min_px: float) -> int:
-    """The least weight that is drawn when `total` fills `width` pixels; at least 1."""
+    """Return the weight of `min_px` pixels if `total` fills `width` pixels; at least 1."""
     return max(1, int(np.ceil(total * min_px / max(1, min(width, MAX_WIDTH)))))

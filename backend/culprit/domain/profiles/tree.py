@@ -1,6 +1,7 @@
-"""A tree ready to be drawn: few nodes, flat, in pre-order; and its JSON, written without recursion.
+"""Pruned trees for flame graphs as flat columns in pre-order, and their JSON, written without recursion.
 
-Every node obeys `value == own + sum(children)`; what was too narrow to be drawn is a child of kind `pruned`.
+Every node satisfies `value == own + sum(children)`. Nodes that are too narrow to draw are merged into a child of kind
+`pruned`.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from dataclasses import dataclass, field
 PRUNED = "pruned"
 MAX_WIDTH = 16_384
 MAX_NODES = 60_000
-"""Nodes that one answer holds at most; beyond, the narrowest are pruned first."""
+"""Maximum number of nodes in a response; the narrowest are pruned first."""
 
 MAX_DEPTH = 400
-"""Levels below the asked root that one answer holds; what is deeper is pruned and comes on zoom. JSON parsers
-and renderers recurse, stacks may have 10,000 frames."""
+"""Maximum number of levels below the root of a response. Deeper levels are pruned and loaded on zoom, because JSON
+parsers and renderers recurse and stacks may have 10,000 frames."""
 
 
 NodeNumbers = Sequence[int | float | bool | str | None]
@@ -24,7 +25,7 @@ NodeNumbers = Sequence[int | float | bool | str | None]
 
 @dataclass(frozen=True, slots=True)
 class TreePathStep:
-    """A node on the way from the root to the one that a drawing begins with."""
+    """A node on the path from the root of the trie to the root of a rendered tree."""
 
     id: int
     name: str
@@ -32,8 +33,9 @@ class TreePathStep:
 
 @dataclass(frozen=True, slots=True)
 class RenderedTree:
-    """Columns [n] in pre-order. `level` is 0 for the first node. `more` holds further numbers per node
-    (differences).
+    """Columns [n] of the nodes in pre-order. `level` of the first node is 0.
+
+    `more` has further columns by name, such as the differences of a comparison.
     """
 
     id: Sequence[int]
@@ -47,15 +49,14 @@ class RenderedTree:
 
     @property
     def pruned(self) -> int:
-        """The weight of everything that was pruned."""
+        """The total weight of the pruned nodes."""
         return sum(v for v, k in zip(self.value, self.kind, strict=True) if k == PRUNED)
 
     def add_pruned(self, rest: Sequence[int], more: Mapping[str, NodeNumbers] | None = None) -> RenderedTree:
-        """The same with a child of kind `pruned`, first below its parent, for each node whose `rest` is not
-        zero.
+        """Return the tree with a first child of kind `pruned` for each node whose `rest` is not zero.
 
-        `more` holds, for each name in `self.more`, what the pruned child of each node has. Its id is -1 - its
-        parent's: it cannot be zoomed into, the parent can.
+        `more` has the values of the pruned children, for each name in `self.more`. The ID of a pruned child is -1
+        minus that of its parent: users can zoom into the parent, not into the pruned child.
         """
         take: list[int] = []  # rows of the old columns; -1 - i for the pruned child of row i
         for i, weight in enumerate(rest):
@@ -77,9 +78,7 @@ class RenderedTree:
         )
 
     def json(self) -> str:
-        """Nested objects {id, name, module, kind, value, self, …more, children}, as text. Pass it on as it
-        is.
-        """
+        """Return the tree as JSON text: nested objects {id, name, module, kind, value, self, …more, children}."""
         out: list[str] = []
         last = -1
         quote = json.dumps

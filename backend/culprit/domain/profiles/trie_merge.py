@@ -1,4 +1,4 @@
-"""Several tries of stacks laid over each other: nodes are the same where the names on the way from the root are."""
+"""Merge stack tries: nodes are equal if the names on their paths from the root are equal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collectors.profiles.trie import I32, I64, StackTrie, build_trie
 
 
 class TrieSide:
-    """One trie with its nodes by level and the shared name of each node."""
+    """One trie to merge, with its nodes by level and the shared name ID of each node."""
 
     def __init__(self, trie: StackTrie, names: I64) -> None:
         self.trie = trie
@@ -20,14 +20,14 @@ class TrieSide:
         self.into = np.zeros(len(trie), np.int64)
 
     def level(self, depth: int) -> I64:
-        """The nodes of one level."""
+        """Return the nodes at a depth."""
         if depth + 1 >= len(self.starts):
             return np.zeros(0, np.int64)
         return self.by_level[self.starts[depth] : self.starts[depth + 1]]
 
 
 def merge_tries(sides: Sequence[TrieSide]) -> tuple[StackTrie, list[I64]]:
-    """One trie of all, and for each side the map from its nodes to the nodes of that trie."""
+    """Return the merged trie, and for each side its nodes in the merged trie, int64 [nodes of the side]."""
     root_name = int(sides[0].name[0])
     parents, names = [np.full(1, -1, np.int64)], [np.full(1, root_name, np.int64)]
     depths = [np.zeros(1, np.int32)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 KINDS = ("secret", "email", "word", "path", "argument", "sql", "host", "user", "address", "symbol")
-"""In the order of their right: where two of them overlap, the whole is called by the earlier one."""
+"""Kinds in descending priority: overlapping matches are merged under the kind with the higher priority."""
 
 EVERYTHING = frozenset(KINDS)
 PRESETS: Mapping[str, frozenset[str]] = {
@@ -28,7 +28,7 @@ NAMES: Mapping[str, str] = {
     "address": "address",
     "symbol": "function",
 }
-"""What a pseudonym of each kind begins with, as in host-3."""
+"""Prefix of the pseudonyms of each kind, as in host-3."""
 
 
 class TextSpan(NamedTuple):
@@ -41,7 +41,7 @@ class TextSpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RedactionRules:
-    """What is replaced: kinds, and names known to Culprit."""
+    """The kinds to replace, and the names known to Culprit."""
 
     kinds: frozenset[str] = EVERYTHING
     hosts: frozenset[str] = field(default_factory=frozenset)

@@ -1,6 +1,4 @@
-"""Search of known names with one expression in the form of a prefix tree, so that cost does not grow with their
-number.
-"""
+"""Search known names with one prefix-tree expression, so that the cost does not grow with their number."""
 
 from __future__ import annotations
 
@@ -9,16 +7,17 @@ from collections.abc import Iterable
 from typing import Any
 
 ANYWHERE = 5
-"""A name of so many characters, not all of them letters, is replaced inside other words too; others where they stand
-alone: a host may be called cache."""
+"""Minimum length of a name that is also replaced inside other words, if it is not only letters. Other names are only
+replaced as whole words: a host can have the name cache."""
 
 _NOTHING = re.compile(r"(?!)")
 _END = ""
 
 
 def build_expression(names: Iterable[str], *, alone: bool = False) -> re.Pattern[str]:
-    """Return an expression that matches any of `names`, case-insensitive, longest first; with `alone` only whole
-    words.
+    """Return an expression that matches any of `names`, case-insensitive, the longest first.
+
+    With `alone` it matches only whole words.
     """
     lowered = sorted({name.strip().lower() for name in names if name.strip()})
     if not lowered:

@@ -42,7 +42,7 @@ ORDINARY = _NOT_USERS | frozenset(
     client clients guest test info support sales contact noreply mail postmaster webmaster team group error warning
     daemon nobody everyone anonymous public private local remote current same other another""".split()  # noqa: SIM905
 )
-"""Words that stand where names stand, and are none."""
+"""Ordinary words that occur in the place of a name and are not redacted."""
 
 _IPV4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w]|\.\d)")
 _IPV6 = re.compile(

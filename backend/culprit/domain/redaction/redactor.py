@@ -13,11 +13,11 @@ from culprit.domain.redaction.names import build_expression
 from culprit.domain.redaction.secrets import find_secrets
 
 DEEPEST = 60
-"""Levels of a structure; below there is nothing that a person reads, and what is there does not leave."""
+"""Maximum depth of a structure. Deeper values are replaced by TOO_DEEP."""
 
 TOO_DEEP = "…"
 SHORTEST = 4
-"""Characters of a name that is learned."""
+"""Minimum length of a learned name."""
 
 FOREIGN = frozenset({"subject", "scope", "labels"})
 _RANK = {kind: n for n, kind in enumerate(KINDS)}
@@ -68,9 +68,9 @@ class Redactor:
         }
 
     def learn(self) -> None:
-        """Add names that were found by their context (`user=`, a URL, email) to the known names, and reset the counts.
+        """Add names that were detected by context (`user=`, a URL, email) to the known names, and reset the counts.
 
-        A second pass then finds them without context. Possible ordinary words are not added.
+        A second pass then detects them without context. Possible ordinary words are not added.
         """
         hosts = {name for name in self.names.get("host", ()) if len(name) >= SHORTEST and not name.isalpha()}
         users = {
@@ -205,7 +205,7 @@ class Redactor:
 
 
 _ALWAYS = places.KEPT_HOSTS | places.KEPT_USERS | places.KEPT_ADDRESSES | {"*", "-", "?"}
-#: Names that C++ and Rust make: a hash is part of each.
+#: Mangled names of C++ and Rust, which contain a hash.
 _MANGLED = ("_Z", "_R", "__Z")
 _IN_PROSE = {
     "address": places.find_addresses,

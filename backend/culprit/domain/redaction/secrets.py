@@ -49,21 +49,21 @@ _NOT_SECRET = frozenset(
 )
 _RUN = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/=_-]{20,8192}")
 _SEPARATORS = re.compile(r"[+/=_-]{1,64}+")
-#: So many hexadecimal digits are a key or a hash, however seldom they change between letter and digit.
+#: 32 or more hexadecimal digits are a key or a hash, regardless of the changes between letter and digit.
 _HEX = re.compile(r"[0-9a-f]{32,8192}+|[0-9A-F]{32,8192}+")
 
 ALTERNATES, ALTERNATES_WITH_DIGITS = 0.4, 0.22
-"""How often letter case or letter and digit change from one character to the next: dice make 40 to 60 %, names of
-functions and files below 25 %; with several digits among the letters less suffices."""
+"""Minimum share of adjacent characters with a change of letter case or between letter and digit; the second is for text
+with several digits. Random text has 40 to 60 %, names of functions and files have less than 25 %."""
 
 SHORTEST, PIECE = 20, 6.5
-"""Characters of what may be random, and of its pieces on average: a UUID has 6.4 and is no secret."""
+"""Minimum length of random text, and of its pieces on average: a UUID has 6.4 and is no secret."""
 
 WHOLE, ODD, ODD_SHARE = 18, 3, 0.12
-"""A piece of so many characters with a digit, in which so many pairs of letters, and this share of all, are ODD_PAIRS:
-dice make a quarter of them, of 28,000 long names of the Linux kernel 33 reach it, all of them of shorter pieces."""
+"""Minimum length of a piece with a digit, and minimum number and share of its letter pairs in ODD_PAIRS. A quarter of
+the pairs of random text are. Of 28,000 long names of the Linux kernel 33 reach the limit, all with shorter pieces."""
 
-#: What hardly ever follows a letter: less than once in 10,000 pairs of the names of the Linux kernel and its headers.
+#: Letters that follow a letter less than once in 10,000 pairs in the names of the Linux kernel and its headers.
 _ODD_PAIRS = {
     "a": "aoqz", "b": "qwxz", "c": "jwz", "d": "hkxz", "e": "j", "f": "bhjkvxz", "g": "jkqxz", "h": "hjkqx",
     "i": "hjquwy", "j": "bcdfghjklmnpqrstvwxyz", "k": "jkqxyz", "l": "hjqx", "m": "hjqxyz", "n": "qxz", "o": "jqz",
@@ -118,7 +118,7 @@ def is_random(run: str) -> bool:
     classes = [0 if item.isdigit() else 1 if item.islower() else 2 for item in joined]
     share = sum(a != b for a, b in pairwise(classes)) / (len(classes) - 1)
     if len(joined) / len(pieces) < PIECE:
-        return share >= ALTERNATES and len(set(classes)) == 3  # base64, whose + and / are no separators
+        return share >= ALTERNATES and len(set(classes)) == 3  # base64, in which + and / are not separators
     if share >= ALTERNATES or (share >= ALTERNATES_WITH_DIGITS and digits >= 2):
         return True
     longest = max(pieces, key=len)

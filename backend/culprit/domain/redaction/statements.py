@@ -12,7 +12,7 @@ _WORDS = re.compile(
     r"|(from|into|set|where|values|identified|having))(?!\w)|;",
     re.IGNORECASE,
 )
-#: A literal that is never closed ends with the text, so that no quote is looked for twice.
+#: An unclosed literal extends to the end of the text, so that no quote is scanned twice.
 _LITERAL = re.compile(
     r"'(?:[^'\\]|\\.|'')*+(?:'|\Z)|\"(?:[^\"\\]|\\.)*+(?:\"|\Z)|\$\$.*?(?:\$\$|\Z)"
     r"|(?<![\w.$])-?(?:0x[0-9A-Fa-f]{1,64}+|\d{1,40}+(?:\.\d{1,40}+)?)(?![\w.])",

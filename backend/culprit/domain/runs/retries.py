@@ -1,8 +1,8 @@
 """Decide whether and when a failed run is retried automatically.
 
-A worker that stopped does not mean a host problem: the run starts again as soon as the host is free. A failure on
-the host means that the host is unhealthy, and every further login adds load: at most two more attempts, each
-after a longer pause. Work that was expensive for the host is repeated only when a user requests it.
+A stopped worker does not indicate a problem of the host: the run restarts as soon as the host is free. After a failure
+on the host, the host may be unhealthy and every further login adds load: there are at most two more attempts, each
+after a longer pause. Collectors of expensive tiers are repeated only when a user requests it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Side = Literal["worker", "host", "user"]
 
 @dataclass(frozen=True, slots=True)
 class AttemptHistory:
-    """What was tried so far, the attempt that just ended included.
+    """The attempts at a run so far, including the last one. `side` is the side that ended it.
 
     `begun`: a command may have started on the host. `final`: a retry cannot succeed.
     """
@@ -34,7 +34,7 @@ class AttemptHistory:
 
 
 def compute_retry_pause_s(tried: AttemptHistory) -> float | None:
-    """Seconds until the next attempt, or None where there is none."""
+    """Return the seconds until the next attempt, or None if there is no further attempt."""
     if tried.final or tried.side == "user" or (tried.begun and tried.tier in NEVER_REPEATED):
         return None
     if tried.side == "worker":

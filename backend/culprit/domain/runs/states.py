@@ -1,4 +1,4 @@
-"""What a run and a capture have come to, from the states of their parts."""
+"""Derive the state of a run from its collectors, and of a capture from its runs."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ CollectorState = Literal[
 
 RUN_FINAL = frozenset({"done", "partial", "failed", "canceled", "expired"})
 CAPTURE_FINAL = RUN_FINAL
-# The run has results that can be viewed.
+# Collector states with results.
 _USEFUL = frozenset({"done", "timed_out"})
 _EXPECTED = frozenset({"done", "skipped"})
 
 
 def decide_run_state(collectors: Iterable[str], *, failed: bool, canceled: bool) -> str:
-    """How a run ends whose artifacts were read. `failed`: it was cut, or something else went wrong with it.
+    """Return the final state of a parsed run. `failed`: its session was interrupted or had another failure.
 
-    Skipped collectors are no fault of a run, unless nothing else is left of it.
+    Skipped collectors do not make a run partial, but a run without any result has failed.
     """
     states = list(collectors)
     if canceled:
@@ -31,7 +31,7 @@ def decide_run_state(collectors: Iterable[str], *, failed: bool, canceled: bool)
 
 
 def decide_capture_state(runs: Iterable[str]) -> str:
-    """The state of a capture over its runs."""
+    """Return the state of a capture from the states of its runs."""
     states = set(runs)
     if not RUN_FINAL.issuperset(states):
         return "queued" if states == {"queued"} else "running"

@@ -1,8 +1,7 @@
-"""Timeouts for a host, from its measured delay.
+"""Compute the timeouts for a host from its measured delay.
 
-Unhealthy hosts are slow. The timeouts of a healthy host would report exactly those hosts as unreachable that are
-under investigation. Timeouts therefore grow with the measured delay, up to a maximum per host. On a healthy host,
-a dead connection is noticed in 20 seconds.
+Unhealthy hosts are slow, and the timeouts of a healthy host would report them as unreachable. Timeouts therefore grow
+with the measured delay, up to a maximum per host. On a healthy host, a dead connection is detected in 20 seconds.
 """
 
 from __future__ import annotations
@@ -17,8 +16,12 @@ BEAT_MAX_S = 5.0
 class Timeouts:
     """The limits of one run, in seconds.
 
-    The server may hear nothing for `silence_s`, the runner for `runner_silence_s`; between heartbeats are
-    `beat_s`; the whole run may take `deadline_s` on the host and `total_s` as seen from here.
+    Attributes:
+        silence_s: maximum time without data from the host.
+        runner_silence_s: maximum time of the runner without data from the server.
+        beat_s: interval of heartbeats.
+        deadline_s: maximum duration on the host.
+        total_s: maximum duration at the server.
     """
 
     silence_s: float
@@ -29,16 +32,16 @@ class Timeouts:
 
 
 def compute_silence_timeout_s(slowest_s: float, max_silence_s: float) -> float:
-    """How long a host may be silent whose slowest answer so far took `slowest_s`."""
+    """Return the maximum silence of a host, in seconds. `slowest_s` is its slowest response so far."""
     return min(max_silence_s, max(HEALTHY_SILENCE_S, 8 * slowest_s))
 
 
 def compute_timeouts(
     host_deadline_s: float, round_trip_s: float, login_s: float, max_silence_s: float
 ) -> Timeouts:
-    """The limits of a run that a healthy host does within `host_deadline_s`, on one that is slower.
+    """Return the limits of a run that takes at most `host_deadline_s` on a healthy host.
 
-    `login_s` is the duration of the login. A login is some ten steps on the host, forks among them, so it counts as
+    `login_s` is the duration of the login. A login takes about ten steps on the host, including forks, so it counts as
     several round trips.
     """
     silence = compute_silence_timeout_s(max(round_trip_s * 4, login_s), max_silence_s)
@@ -54,5 +57,5 @@ def compute_timeouts(
 
 
 def compute_connect_timeout_s(last_connect_s: float | None, max_silence_s: float) -> float:
-    """How long to wait for a TCP connection: three lost SYNs take 15 s; more for a host known to be slow."""
+    """Return the timeout of a TCP connection in seconds: three lost SYNs take 15 s; a slow host gets more."""
     return min(max_silence_s, max(20.0, 8 * (last_connect_s or 0.0)))

@@ -1,12 +1,12 @@
-"""How a metric over time is stored: chunks of a matrix [n, k], a pyramid above them, and a summary.
+"""Storage format of time series: chunks of a matrix [n, k], downsampled levels, and a summary.
 
-A chunk never straddles a UTC hour, so that the chunks of an hour add up to exactly that hour. Level 0 holds
-the rows as they were read. A row of level j combines up to 8^j neighboring rows and holds when they begin
-and end, and their minimum, mean, maximum and count per column; it never reaches over a gap, so that a gap
-stays a gap at every level. NaN is "no data" throughout, which is not zero.
+A chunk never crosses a UTC hour, so that the chunks of an hour cover exactly that hour. Level 0 has the raw
+rows. A row of level j aggregates up to 8^j adjacent raw rows: their start and end, and the minimum, mean,
+maximum and count per column. It never spans a gap, so that gaps are preserved at every level. NaN is "no data"
+throughout, which is not zero.
 
-Encoding: zstd of a 24-byte header and little-endian planes, column by column (a column compresses better than
-a row). Values are kept as float32 where that loses nothing, else as float64.
+Encoding: zstd of a 24-byte header and little-endian planes in column order (columns compress better than
+rows). Values are float32 if that is lossless, else float64.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ Float = npt.NDArray[np.float64]
 
 FACTOR = 8
 HOUR_NS = 3_600_000_000_000
-# A level is only worth a row of its own while the one below it has more rows than this.
+# A further level is stored only if the level below has more rows than this.
 SMALLEST_LEVEL = 64
-# A pause of more than this many usual steps is a gap.
+# A pause of more than this many median steps is a gap.
 GAP_STEPS = 3.0
 MAX_ROWS = 1 << 17
 _HEADER = struct.Struct("<4sBBHIIq")
 _MAGIC = b"CTC1"
 _PLANES_RAW = 1
 _PLANES_LEVEL = 4
-# A decoded chunk above this is damage, not data.
+# A larger decoded chunk is damaged.
 _MAX_DECODED_BYTES = 1 << 30
 
 
 class DamagedChunkError(ValueError):
-    """Stored bytes that are no chunk."""
+    """The stored bytes are not a valid chunk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class SeriesRows:
 
     @property
     def n(self) -> int:
-        """How many rows."""
+        """The number of rows."""
         return len(self.start_ns)
 
 
@@ -66,17 +66,17 @@ def make_raw_rows(t_ns: Int, values: Float) -> SeriesRows:
 
 
 def compute_median_step_ns(t_ns: Int) -> int:
-    """The median distance of neighbouring rows; 0 for fewer than two."""
+    """Return the median distance of adjacent times; 0 for fewer than two."""
     return int(np.median(np.diff(t_ns))) if len(t_ns) > 1 else 0
 
 
 def compute_gap_limit_ns(step_ns: int) -> int:
-    """From which pause on neighbouring rows do not belong together."""
+    """Return the longest pause between adjacent rows that is not a gap."""
     return int(step_ns * GAP_STEPS)
 
 
 def split_by_hour(t_ns: Int) -> Iterator[slice]:
-    """Cuts ascending times into runs of rows within one UTC hour and at most MAX_ROWS long."""
+    """Split ascending times at UTC hours. Yield slices of at most MAX_ROWS rows."""
     if len(t_ns) == 0:
         return
     hours = t_ns // HOUR_NS
@@ -87,7 +87,7 @@ def split_by_hour(t_ns: Int) -> Iterator[slice]:
 
 
 def build_levels(t_ns: Int, values: Float) -> list[SeriesRows]:
-    """The levels 1, 2, … above raw rows that are worth storing; none for a short chunk."""
+    """Return the downsampled levels 1, 2, … of raw rows; none for a short chunk."""
     levels: list[SeriesRows] = []
     rows = make_raw_rows(t_ns, values)
     limit = compute_gap_limit_ns(compute_median_step_ns(t_ns))
@@ -101,7 +101,7 @@ def build_levels(t_ns: Int, values: Float) -> list[SeriesRows]:
 
 
 def _build_next_level(rows: SeriesRows, gap_ns: int) -> SeriesRows:
-    """One level up: groups of FACTOR neighbours, never over a gap."""
+    """Return the next level: groups of FACTOR adjacent rows that do not span a gap."""
     pauses = rows.start_ns[1:] - rows.end_ns[:-1] > gap_ns
     segment = np.concatenate(([0], np.cumsum(pauses)))
     first_of_segment = np.concatenate(([0], np.flatnonzero(pauses) + 1))
@@ -113,19 +113,22 @@ def _build_next_level(rows: SeriesRows, gap_ns: int) -> SeriesRows:
 
 
 def aggregate_groups(rows: SeriesRows, starts: npt.NDArray[np.intp]) -> tuple[Float, Float, Float, Float]:
-    """Minimum, mean, maximum and count [g, k] of the groups that begin at rows `starts`; NaN where empty."""
+    """Return minimum, mean, maximum and count, each [g, k], of the groups that begin at rows `starts`.
+
+    Minimum, mean and maximum of a group without data are NaN.
+    """
     count = np.add.reduceat(rows.count, starts, axis=0)
     total = np.add.reduceat(np.where(rows.count > 0, rows.mean * rows.count, 0.0), starts, axis=0)
     low = np.fmin.reduceat(rows.low, starts, axis=0)
     high = np.fmax.reduceat(rows.high, starts, axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(count > 0, total / count, np.nan)
-    # Rounding in the sum must not carry a mean outside of what it is the mean of.
+    # Rounding errors of the sum must not move a mean outside the range of its values.
     return low, np.clip(mean, low, high), high, count
 
 
 def encode_summary(rows: SeriesRows) -> bytes:
-    """One row for a whole chunk: float32 [4, k] of minimum, mean, maximum, count. Bounds round outwards."""
+    """Encode the summary of a chunk: float32 [4, k] of minimum, mean, maximum, count. Bounds round outwards."""
     low, mean, high, count = aggregate_groups(rows, np.zeros(1, np.intp))
     return np.concatenate(
         (_round_down(low), mean.astype("<f4"), _round_up(high), count.astype("<f4"))
@@ -133,7 +136,7 @@ def encode_summary(rows: SeriesRows) -> bytes:
 
 
 def decode_summary(data: bytes) -> npt.NDArray[np.float32]:
-    """[4, k] out of `summary`. Raises Damaged."""
+    """Decode a summary to float32 [4, k]. Raises DamagedChunkError."""
     if len(data) % 16:
         raise DamagedChunkError("a summary of an odd length")
     return np.frombuffer(data, "<f4").reshape(4, -1)
@@ -155,12 +158,12 @@ def _to_float32(values: Float) -> npt.NDArray[np.float32]:
 
 
 def encode_raw(t_ns: Int, values: Float) -> bytes:
-    """Level 0 as bytes."""
+    """Encode the raw rows of level 0."""
     return _encode(t_ns, None, (values,))
 
 
 def encode_level(rows: SeriesRows) -> bytes:
-    """A level above 0 as bytes."""
+    """Encode the rows of a level above 0."""
     return _encode(rows.start_ns, rows.end_ns, (rows.low, rows.mean, rows.high, rows.count))
 
 
@@ -180,7 +183,7 @@ def _encode(start_ns: Int, end_ns: Int | None, planes: tuple[Float, ...]) -> byt
 
 
 def decode_rows(data: bytes) -> SeriesRows:
-    """The rows of either kind of level. Raises Damaged for anything else."""
+    """Decode the rows of any level. Raises DamagedChunkError."""
     try:
         plain = zstandard.ZstdDecompressor().decompress(data, max_output_size=_MAX_DECODED_BYTES)
     except zstandard.ZstdError as error:
@@ -207,12 +210,12 @@ def decode_rows(data: bytes) -> SeriesRows:
 
 
 def encode_lines(lines: npt.NDArray[np.int32]) -> bytes:
-    """Line numbers of the rows of a chunk; they nearly always ascend."""
+    """Encode the line numbers of the rows of a chunk as differences, because they nearly always ascend."""
     return zstandard.ZstdCompressor(level=3).compress(np.diff(lines, prepend=0).astype("<i4").tobytes())
 
 
 def decode_lines(data: bytes) -> npt.NDArray[np.int32]:
-    """The line numbers again. Raises Damaged."""
+    """Decode line numbers. Raises DamagedChunkError."""
     try:
         plain = zstandard.ZstdDecompressor().decompress(data, max_output_size=MAX_ROWS * 4)
     except zstandard.ZstdError as error:

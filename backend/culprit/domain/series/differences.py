@@ -1,10 +1,10 @@
-"""How much a series differs between two time ranges, in steps of what is normal for it. Pure.
+"""Compare a series between two time ranges, in steps of its normal variation. Without I/O.
 
-The unit of comparison is one step: the spread of the values in the first range, because it states how far the series
-moves when nothing happened. A series that is constant there has a step of 2 % of its mean, and at least the smallest
-step that matters in its unit. A difference counts only if it is larger than chance: neighboring values of a series
-depend on each other, so its number of values is reduced by their correlation (Bayley and Hammersley, "The Effective
-Number of Independent Observations in an Autocorrelated Time Series", 1946).
+The unit of comparison is one step: the spread of the values in the first range, which is the variation of the series
+without a change. A series that is constant there has a step of 2 % of its mean, and at least the smallest relevant
+step of its unit. A difference counts only if it is statistically significant: adjacent values of a series are
+correlated, so its number of values is reduced to the effective one (Bayley and Hammersley, "The Effective Number of
+Independent Observations in an Autocorrelated Time Series", 1946).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import numpy.typing as npt
 Float = npt.NDArray[np.float64]
 
 MIN_VALUES = 4
-"""With fewer values on a side, the spread of a series is not known."""
+"""Minimum number of values on each side for a spread."""
 MAX_STEPS = 100.0
-"""A larger difference counts as this one: beyond it, steps no longer order anything."""
+"""Differences are clipped to this number of steps; larger ones have no meaningful order."""
 MIN_SHARE = 0.02
-"""Two means that agree to within 2 % are equal."""
+"""Two means that differ by less than 2 % are equal."""
 STANDARD_ERRORS = 3.0
-"""How many standard errors a difference has to exceed: of 1,000 series that are equal, chance moves 3 so far."""
+"""A difference must exceed this many standard errors: of 1,000 equal series, 3 exceed it by chance."""
 MIN_STEP = {
     "pct": 1.0,
     "per_s": 1.0,
@@ -38,10 +38,10 @@ MIN_STEP = {
     "bytes": 4096.0,
     "mhz": 20.0,
 }
-"""The smallest step that matters, by unit. It orders a list and decides nothing."""
-# The spread of a normal distribution, in standard deviations: of its median deviation, and from 5 to 95 %.
+"""The smallest relevant step, by unit. It only determines the order of a list."""
+# Of a normal distribution, in standard deviations: the median absolute deviation, and the range from 5 to 95 %.
 _MEDIAN_DEVIATION, _MIDDLE_90 = 0.6745, 3.29
-# More correlation than this cannot be told from a trend with the values of one capture.
+# With the values of a single capture, a higher correlation cannot be distinguished from a trend.
 _MAX_CORRELATION = 0.9
 
 
@@ -57,12 +57,11 @@ class ValueSummary:
 
 @dataclass(frozen=True, slots=True)
 class ValueDifference:
-    """How one series differs from the first to the second range.
+    """The difference of a series between the first and the second range.
 
     `steps` is positive if it grew; None if a side has fewer than `MIN_VALUES` values. `ratio` is second to first mean;
-    None if the first is below the smallest step of the unit, of which no ratio is meaningful. `is_clear` is whether
-    the difference is at least one step, and more than chance; with few values, whether it is at least the smallest
-    step of the unit and 2 %.
+    None if the first is below the smallest step of the unit, where a ratio is meaningless. `is_clear`: the difference
+    is at least one step and significant; with few values, it is at least the smallest step of the unit and 2 %.
     """
 
     before: ValueSummary

@@ -1,4 +1,4 @@
-"""Hours and days of a series out of the summaries of its chunks. Pure."""
+"""Roll up the chunk summaries of a series to hours and days. Without I/O."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ LOW, MEAN, HIGH, COUNT = range(4)
 
 @dataclass(frozen=True, slots=True)
 class SummaryRow:
-    """Minimum, mean, maximum and count [4, k] over some time, and the columns they are of."""
+    """Minimum, mean, maximum and count over a time range (`planes` [4, k]), and the names of the k columns."""
 
     columns: tuple[str, ...]
     planes: npt.NDArray[np.floating[Any]]
 
 
 def combine_rows(rows: Sequence[SummaryRow]) -> SummaryRow | None:
-    """Several rows as one; None for none. Means are weighted by their counts."""
+    """Combine rows into one, or return None without rows. Means are weighted by their counts."""
     if not rows:
         return None
     columns = merge_columns([row.columns for row in rows])
@@ -36,7 +36,7 @@ def combine_rows(rows: Sequence[SummaryRow]) -> SummaryRow | None:
 
 
 def align_columns(row: SummaryRow, columns: tuple[str, ...]) -> Float:
-    """[4, len(columns)]: the row on more columns; the others are no data."""
+    """Return the planes of a row on `columns`, float64 [4, len(columns)]; columns that it lacks have no data."""
     if row.columns == columns:
         return row.planes.astype(np.float64)
     where = {name: at for at, name in enumerate(columns)}
@@ -46,7 +46,7 @@ def align_columns(row: SummaryRow, columns: tuple[str, ...]) -> Float:
 
 
 def make_empty_planes(k: int) -> Float:
-    """[4, k] of no data."""
+    """Return planes without data, float64 [4, k]: NaN, and 0 for the count."""
     wide = np.full((4, k), np.nan)
     wide[COUNT] = 0
     return wide
@@ -55,9 +55,9 @@ def make_empty_planes(k: int) -> Float:
 def update_day(
     columns: tuple[str, ...], planes: Sequence[bytes] | None, hours: Mapping[int, SummaryRow | None]
 ) -> tuple[tuple[str, ...], list[bytes]]:
-    """A stored day with some of its hours replaced: its columns, and its four planes as float32 [24, k].
+    """Replace hours of a stored day. Return its columns and its four planes, each as bytes of float32 [24, k].
 
-    `planes` is the day as it was stored on `columns`, or None for a new one.
+    `planes` is the stored day on `columns`, or None for a new day. An hour that is None has no data.
     """
     wider = merge_columns([columns, *(row.columns for row in hours.values() if row is not None)])
     day = np.repeat(make_empty_planes(len(wider))[:, None, :], HOURS, axis=1)

@@ -1,7 +1,7 @@
-"""The data of a timeline track at one zoom: rows of several chunks joined and reduced to pixels.
+"""Build the data of a timeline track at a zoom level: join the rows of chunks and reduce them to pixels.
 
-A pixel shows the minimum, the mean and the maximum of its rows, so that zooming out loses no peak. A gap is where
-nothing was measured for longer than the typical step and longer than a pixel.
+A pixel has the minimum, mean and maximum of its rows, so that zooming out loses no peak. A gap is a pause without
+readings that is longer than the gap limit of the series and longer than a pixel.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import numpy.typing as npt
 from culprit.domain.series.chunks import Float, Int, SeriesRows, aggregate_groups
 
 MAX_WIDTH = 4000
-# How many numbers one matrix track may answer with: a cell narrower than this allows cannot be seen anyway.
+# Maximum number of cells of a matrix track in a response. Narrower cells would not be visible.
 MAX_CELLS = 160_000
 
 
 @dataclass(frozen=True, slots=True)
 class TrackPiece:
-    """Rows of chunks, the columns they run over, and the pause from which they do not join: one, or per row."""
+    """Rows of chunks with their columns, and the gap limit: one for all rows, or one per row."""
 
     rows: SeriesRows
     columns: tuple[str, ...]
@@ -30,7 +30,7 @@ class TrackPiece:
 
 @dataclass(frozen=True, slots=True)
 class TimelineTrack:
-    """What is drawn. `gaps` are pairs [from, to] within the asked range, ascending, wider than a pixel."""
+    """Data of a timeline track. `gaps` are ascending pairs (from, to) in ns within the range, wider than a pixel."""
 
     rows: SeriesRows
     columns: tuple[str, ...]
@@ -38,7 +38,7 @@ class TimelineTrack:
 
 
 def make_empty_rows(k: int = 1) -> SeriesRows:
-    """No rows of k columns."""
+    """Return zero rows of k columns."""
     none = np.zeros(0, np.int64)
     blank = np.zeros((0, k))
     return SeriesRows(none, none, blank, blank, blank, blank)
@@ -50,12 +50,15 @@ def compute_pixel_ns(from_ns: int, to_ns: int, width: int) -> int:
 
 
 def count_bins(width: int, k: int) -> int:
-    """How many cells of time a track of k columns gets at this width."""
+    """Return the number of time bins of a track with k columns at this width in pixels."""
     return max(1, min(width, MAX_WIDTH, MAX_CELLS // max(1, k)))
 
 
 def build_track(pieces: Sequence[TrackPiece], from_ns: int, to_ns: int, width: int) -> TimelineTrack:
-    """Joins, sorts, clips to [from_ns, to_ns) and reduces; columns are the union in the order seen."""
+    """Join and sort the rows, clip them to [from_ns, to_ns) and reduce them to pixels.
+
+    The columns are the union of those of the pieces, in the order of their first occurrence.
+    """
     columns = merge_columns([piece.columns for piece in pieces])
     rows, gap_ns = _join_pieces(pieces, columns)
     inside = (rows.end_ns >= from_ns) & (rows.start_ns < to_ns)
@@ -70,22 +73,22 @@ def build_track(pieces: Sequence[TrackPiece], from_ns: int, to_ns: int, width: i
 
 
 def merge_columns(columns: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """All column names, each once, in the order in which they were first seen."""
+    """Return the distinct column names in the order of their first occurrence."""
     return tuple(dict.fromkeys(name for names in dict.fromkeys(columns) for name in names))
 
 
 def _join_pieces(pieces: Sequence[TrackPiece], columns: tuple[str, ...]) -> tuple[SeriesRows, Int]:
-    """One table of rows ascending by start, on all `columns`; and the gap limit of each row."""
+    """Return the rows of all pieces on `columns`, ascending by start, and the gap limit of each row."""
     if not pieces:
         return make_empty_rows(len(columns)), np.zeros(0, np.int64)
     where = {name: at for at, name in enumerate(columns)}
-    spread = [_align_piece(piece, columns, where) for piece in pieces]
-    start = np.concatenate([rows.start_ns for rows in spread])
+    aligned = [_align_piece(piece, columns, where) for piece in pieces]
+    start = np.concatenate([rows.start_ns for rows in aligned])
     limit = np.concatenate([np.broadcast_to(p.gap_ns, p.rows.n).astype(np.int64) for p in pieces])
     rows = SeriesRows(
         start,
-        np.concatenate([rows.end_ns for rows in spread]),
-        *(np.concatenate([getattr(rows, plane) for rows in spread]) for plane in _PLANES),
+        np.concatenate([rows.end_ns for rows in aligned]),
+        *(np.concatenate([getattr(rows, plane) for rows in aligned]) for plane in _PLANES),
     )
     if np.all(start[1:] >= start[:-1]):
         return rows, limit
@@ -97,7 +100,7 @@ _PLANES = ("low", "mean", "high", "count")
 
 
 def _select_rows(rows: SeriesRows, which: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> SeriesRows:
-    """The rows at `which`, an index or a mask."""
+    """Return the rows that `which` selects, an index array or a mask."""
     return SeriesRows(
         rows.start_ns[which],
         rows.end_ns[which],
@@ -106,7 +109,7 @@ def _select_rows(rows: SeriesRows, which: npt.NDArray[np.bool_] | npt.NDArray[np
 
 
 def _align_piece(piece: TrackPiece, columns: tuple[str, ...], where: dict[str, int]) -> SeriesRows:
-    """The rows of a piece on all columns: those that it does not know are no data."""
+    """Return the rows of a piece on all columns; columns that it lacks have no data."""
     if piece.columns == columns:
         return piece.rows
     at = [where[name] for name in piece.columns]
@@ -119,7 +122,7 @@ def _align_piece(piece: TrackPiece, columns: tuple[str, ...], where: dict[str, i
 
 
 def reduce_to_pixels(rows: SeriesRows, from_ns: int, pixel: int) -> SeriesRows:
-    """One row per pixel that something fell into; rows must ascend by start."""
+    """Aggregate the rows of each pixel; pixels without rows are left out. `rows` must ascend by start."""
     if rows.n == 0:
         return rows
     index = np.maximum(rows.start_ns - from_ns, 0) // pixel
@@ -129,7 +132,7 @@ def reduce_to_pixels(rows: SeriesRows, from_ns: int, pixel: int) -> SeriesRows:
 
 
 def find_gaps(rows: SeriesRows, gap_ns: Int, from_ns: int, to_ns: int, pixel: int) -> list[tuple[int, int]]:
-    """Where nothing was measured: pauses above the limit of the row before them and above one pixel."""
+    """Return the gaps as (from, to) in ns: pauses above the gap limit of the preceding row and above one pixel."""
     if rows.n == 0:
         return [(from_ns, to_ns)]
     results: list[tuple[int, int]] = []
@@ -145,7 +148,7 @@ def find_gaps(rows: SeriesRows, gap_ns: Int, from_ns: int, to_ns: int, pixel: in
 
 
 def round_significant(values: Float, digits: int = 5) -> Float:
-    """Rounded to `digits` significant digits: what a picture needs, at half the bytes on the wire."""
+    """Round to significant digits, which suffices for charts and halves the size of a response."""
     with np.errstate(divide="ignore", invalid="ignore"):
         power = np.floor(np.log10(np.abs(values)))
     power = np.where(np.isfinite(power), power, 0.0)

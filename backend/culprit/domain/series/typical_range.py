@@ -1,8 +1,8 @@
-"""The typical range at an hour: the median and the range from 10 to 90 % of the same hour on earlier days. Pure.
+"""Compute the typical range: median and 10th to 90th percentile of the same hour on earlier days. Without I/O.
 
-A day is 24 hours of UTC: the time zone of a service's users is unknown, and every instant then has exactly one
-counterpart, also on the days on which clocks are changed. In a zone that changes its clocks the hour moves by one
-against the wall for the week after; the half hour on both sides that is taken together softens that.
+A day is 24 hours of UTC, because the time zone of a service's users is unknown. Every instant has exactly one
+counterpart, also on days with a clock change. In a time zone with daylight saving time, the local hour is shifted by
+one hour in the week after a change; the window of half an hour on both sides reduces that effect.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ Float = npt.NDArray[np.float64]
 Int = npt.NDArray[np.int64]
 
 PROM_TYPICAL = "prom_typical"
-"""The collector name of the same hours of earlier days from a service's Prometheus."""
+"""The collector that reads the same hours of earlier days from a service's Prometheus."""
 KIND = "usual_at_this_hour"
-"""The kind of the tables that it yields, one for each metric; a row is a route at a time."""
+"""The kind of its tables, one for each metric; a row is a route at a time."""
 COLUMNS = ("metric", "route", "at", "days", "low", "median", "high", "unit")
 RATE, ERRORS = "app.requests_per_s", "app.errors_pct"
 METRICS: Mapping[str, tuple[str, str]] = {
@@ -29,23 +29,23 @@ METRICS: Mapping[str, tuple[str, str]] = {
     ERRORS: ("errors", "pct"),
     **{f"app.{name}_ms": (name, "ms") for name in QUANTILES},
 }
-"""Metric → the query that it is read from, and its unit."""
+"""{metric: (query, unit)}."""
 
 DAY_S = 86_400.0
 DAYS = 7
-"""Number of earlier days to query: each day of the week once, all treated alike."""
+"""Number of earlier days to query: each day of the week once, with equal weight."""
 MIN_DAYS = 3
-"""Fewer days than this give no typical range."""
+"""Minimum number of days for a typical range."""
 WINDOW_HALF_S = 1800.0
-"""How far from the time of day a value may lie: half an hour, so that an hour is looked at."""
+"""Half the length of the window around a time of day: half an hour, so that the window is an hour."""
 MIN_VALUES = 4
-"""A day with fewer values than this within reach was hardly measured, and does not count."""
+"""Minimum number of values in the window; a day with fewer does not count."""
 LOW, MEDIAN, HIGH = 0.1, 0.5, 0.9
 
 
 @dataclass(frozen=True, slots=True)
 class DaySeries:
-    """One earlier day, moved by whole days onto the one that is looked at. Shapes [n]; NaN is no data."""
+    """Values of an earlier day, with times shifted by whole days to the current one. Shapes [n]; NaN is no data."""
 
     t_s: Float
     values: Float
@@ -53,7 +53,7 @@ class DaySeries:
 
 @dataclass(frozen=True, slots=True)
 class TypicalRange:
-    """For each asked time how many days count, and what is usual there: NaN where too few do. Shapes [n]."""
+    """The number of days that count and the typical range at each time, [n]; NaN with fewer than MIN_DAYS days."""
 
     days: Int
     low: Float
@@ -62,7 +62,7 @@ class TypicalRange:
 
 
 def compute_typical_range(at_s: Float, days: Sequence[DaySeries]) -> TypicalRange:
-    """What is usual at each of `at_s`. All values of the days that count are taken together, in no order."""
+    """Return the typical range at each time of `at_s`. The values of all days that count are pooled."""
     complete_days = [_drop_missing(day) for day in days]
     counts = np.zeros(len(at_s), np.int64)
     bands = np.full((3, len(at_s)), np.nan)
@@ -76,7 +76,7 @@ def compute_typical_range(at_s: Float, days: Sequence[DaySeries]) -> TypicalRang
 
 
 def list_instants(start_s: float, end_s: float, step_s: float) -> Float:
-    """From `start_s` in steps to `end_s`, both of them included."""
+    """Return the times from `start_s` to `end_s` in steps, including both ends."""
     steps = start_s + step_s * np.arange(max(1, int((end_s - start_s) / step_s) + 1))
     inner = steps[steps < end_s]
     return np.append(inner, end_s) if len(inner) else np.array([start_s])

@@ -1,11 +1,11 @@
-"""How far the level of a number changed between two sides, when its readings depend on each other over time.
+"""Estimate the change of a level between two sides from readings that are correlated over time.
 
-The readings are a level per side, a drift, and a disturbance that is correlated for an unknown time: independent noise,
-an Ornstein-Uhlenbeck process (AR(1) in continuous time; a random walk where it is long) or a smooth process (Matern
-3/2, for periodic load). How long, how strong and how steep is unknown and few readings do not tell, so all combinations
-of a grid are weighed by their restricted likelihood, and the interval is that of the mixture. Sources: Harville,
-"Bayesian Inference for Variance Components Using Only Error Contrasts" (1974); Rasmussen and Williams, "Gaussian
-Processes for Machine Learning" (2006), chapters 2 and 4.
+The model of the readings is a level per side, a drift, and a disturbance with an unknown correlation time: independent
+noise, an Ornstein-Uhlenbeck process (AR(1) in continuous time; a random walk for long times) or a smooth process
+(Matern 3/2, for periodic load). Duration, strength and slope are unknown, and few readings do not determine them. All
+combinations of a grid are therefore weighed by their restricted likelihood, and the interval is that of the mixture.
+Sources: Harville, "Bayesian Inference for Variance Components Using Only Error Contrasts" (1974); Rasmussen and
+Williams, "Gaussian Processes for Machine Learning" (2006), chapters 2 and 4.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from collectors.contract import Values
 Flags = npt.NDArray[np.bool_]
 
 DURATIONS = (0.02, 0.06, 0.2, 0.6, 2.0)
-"""Times for which a disturbance may last, as shares of the observed time."""
+"""Correlation times of the disturbance, as shares of the observed time."""
 
 STRENGTHS = (0.1, 0.4, 1.6, 6.4, 25.6, 102.4)
 """Variance of the disturbance across half the observed time, relative to that of the independent noise."""
@@ -32,10 +32,13 @@ SLOPES = (0.0, 1.0, 10.0, 100.0)
 
 @dataclass(frozen=True, slots=True)
 class LevelEstimate:
-    """The two levels, [before, after], and what is known of them.
+    """The distribution of the two levels, [before, after], as a mixture over k models of the noise.
 
-    `levels` float64 [k, 2], `covariances` float64 [k, 2, 2], `weights` float64 [k]: one per model of the noise.
-    `freedom` is the degrees of freedom of Student's t.
+    Attributes:
+        levels: float64 [k, 2].
+        covariances: float64 [k, 2, 2].
+        weights: float64 [k], sum 1.
+        freedom: degrees of freedom of Student's t.
     """
 
     levels: Values
@@ -58,7 +61,7 @@ class LevelEstimate:
         return float(self.weights @ np.interp(turned, angles, held))
 
     def difference(self, confidence: float) -> tuple[float, float, float]:
-        """Return after minus before, and its interval."""
+        """Return after minus before, and the lower and upper bound of its interval."""
         means, errors = self.combine(-1.0, 1.0)
         rest = (1 - confidence) / 2
         return (
@@ -98,9 +101,10 @@ def estimate_levels(t_s: Values, values: Values, is_after: Flags) -> LevelEstima
 
 @lru_cache(maxsize=8)
 def _whiten_models(times: tuple[float, ...]) -> tuple[Values, Values]:
-    """Return what turns readings at these times into independent ones, float64 [k, n, n], and its scale, [k].
+    """Return the whitening matrix, float64 [k, n, n], and half the log determinant of the covariance, [k], by model.
 
-    Cached, because the hosts of one comparison and the pairs of a simulation are read at the same times.
+    A whitening matrix makes readings at these times independent. The result is cached, because the hosts of a
+    comparison and the pairs of a simulation have the same times.
     """
     lower = np.linalg.cholesky(_build_models(np.array(times)))
     return np.linalg.inv(lower), np.log(np.diagonal(lower, axis1=1, axis2=2)).sum(axis=1)

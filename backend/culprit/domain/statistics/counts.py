@@ -1,6 +1,6 @@
-"""Whether two counts differ by more than chance, when many are compared at once.
+"""Test whether two counts differ significantly, with a correction for multiple comparisons.
 
-Scores are standard normal under the hypothesis that nothing changed. Sources: McCullagh and Nelder, "Generalized Linear
+Scores are standard normal under the null hypothesis of no change. Sources: McCullagh and Nelder, "Generalized Linear
 Models" (1989), signed roots of deviances; D. L. Wallace, "Bounds on normal approximations to Student's and the
 chi-square distributions" (1959); S. Holm, "A simple sequentially rejective multiple test procedure" (1979).
 """
@@ -18,10 +18,10 @@ _ERFC = np.frompyfunc(math.erfc, 1, 1)
 
 
 def score_shares(x_a: Values, x_b: Values, n_a: Values, n_b: Values) -> Values:
-    """Return the score of x_b of n_b against x_a of n_a (binomial), float64 [k]; positive where the share grew.
+    """Return the score of x_b of n_b against x_a of n_a (binomial), float64 [k]; positive if the share grew.
 
-    Unlike a difference that is divided by its standard error, the root of the deviance is right for few counts and far
-    from the middle, where a correction for many comparisons needs it.
+    Unlike a difference divided by its standard error, the signed root of the deviance is accurate for low counts and
+    in the tails, which a correction for many comparisons needs.
     """
     x_a, x_b = _approach(x_a, x_b, n_a, n_b)
     deviance = _deviance(x_a, x_b, n_a, n_b) + _deviance(n_a - x_a, n_b - x_b, n_a, n_b)
@@ -29,13 +29,13 @@ def score_shares(x_a: Values, x_b: Values, n_a: Values, n_b: Values) -> Values:
 
 
 def score_rates(x_a: Values, x_b: Values, e_a: Values, e_b: Values) -> Values:
-    """Return the score of x_b in e_b against x_a in e_a (Poisson), float64 [k]; positive where the rate grew."""
+    """Return the score of x_b in e_b against x_a in e_a (Poisson), float64 [k]; positive if the rate grew."""
     x_a, x_b = _approach(x_a, x_b, e_a, e_b)
     return np.asarray(np.sign(x_b * e_a - x_a * e_b) * np.sqrt(np.maximum(_deviance(x_a, x_b, e_a, e_b), 0)))
 
 
 def _approach(x_a: Values, x_b: Values, e_a: Values, e_b: Values) -> tuple[Values, Values]:
-    """Move half a count towards what is expected: counts are whole, and the tail begins with the count itself."""
+    """Apply the continuity correction: move both counts by at most half a count towards the expected ones."""
     excess = x_b - (x_a + x_b) * (e_b / (e_a + e_b))
     step = np.sign(excess) * np.minimum(np.abs(excess), 0.5)
     return x_a + step, x_b - step
@@ -54,7 +54,7 @@ def _times_log(x: Values, expected: Values) -> Values:
 
 
 def student_to_normal(t: Values, freedom: Values) -> Values:
-    """Return the normal scores that are as unlikely as these values of Student's t, float64 [k], within 2 %."""
+    """Return the normal scores with the tail probabilities of these Student's t values, float64 [k], within 2 %."""
     scale = (8 * freedom + 1) / (8 * freedom + 3)
     return np.asarray(np.sign(t) * scale * np.sqrt(freedom * np.log1p(t * t / freedom)))
 
@@ -72,7 +72,7 @@ def two_sided(z: Values) -> Values:
 
 
 def find_critical_score(comparisons: int, level: float) -> float:
-    """Return the score that the first of so many comparisons must reach so that all hold at `level`."""
+    """Return the two-sided critical score of the most significant of `comparisons` tests, for a family-wise `level`."""
     return NormalDist().inv_cdf(1 - level / max(comparisons, 1) / 2)
 
 

@@ -1,4 +1,4 @@
-"""How sure a number is that was made of few observations."""
+"""Confidence intervals for few observations."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import math
 import numpy as np
 
 Z_95 = 1.959964
-"""Standard deviations on either side that hold 95 % of a normal distribution."""
+"""Half width of the central 95 % of a normal distribution, in standard deviations."""
 
 
 def wilson_interval(share: float, samples: float, z: float = Z_95) -> tuple[float, float]:
     """Return the 95 % confidence interval of a share (0 to 1) of that many independent samples (>= 1).
 
-    Unlike the textbook's interval it stays within 0 and 1 and holds for few samples and for shares near either end.
+    Unlike the normal (Wald) interval it stays within 0 and 1, and is accurate for few samples and extreme shares.
     Source: E. B. Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", 1927.
     """
     spread = z * z / samples
@@ -23,9 +23,9 @@ def wilson_interval(share: float, samples: float, z: float = Z_95) -> tuple[floa
 
 
 def student_quantile(confidence: float, freedom: float) -> float:
-    """How many standard errors on either side hold that share of Student's t, for `freedom` degrees of it (>= 1).
+    """Return the half width of the central `confidence` of Student's t with `freedom` degrees of freedom (>= 1).
 
-    With t = sqrt(freedom) * tan(a) the density is a power of cos(a), which is summed up on a fine grid.
+    With t = sqrt(freedom) * tan(a) the density is a power of cos(a), which is integrated on a fine grid.
     """
     angles = np.linspace(0.0, np.pi / 2, 20_001)
     density = np.cos(angles) ** (freedom - 1.0)

@@ -1,8 +1,8 @@
-"""Which of a group of machines that do the same is unlike the others: median, MAD, robust z.
+"""Detect outliers in a group of peers with the median, the MAD and the robust z-score.
 
-Half of a group can be unhealthy before its median moves (the mean moves with the first), so each host is compared with
-the group that it is in. Iglewicz and Hoaglin, How to Detect and Handle Outliers (1993): z = 0.6745 (x - median)
-/ MAD; beyond 3.5 is an outlier.
+The median is robust: up to half of the group can be unhealthy before it moves (the mean moves with the first), so each
+host is compared with the group that contains it. Iglewicz and Hoaglin, How to Detect and Handle Outliers (1993):
+z = 0.6745 (x - median) / MAD; a host beyond 3.5 is an outlier.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ import numpy as np
 OUTLIER_Z = 3.5
 #: The MAD of a normal distribution, in standard deviations.
 SCALE = 0.6745
-#: Peers apart from the host itself; with fewer, an outlier cannot be identified.
+#: Minimum number of peers apart from the host; with fewer, an outlier cannot be identified.
 LEAST_PEERS = 4
-#: Machines that agree to within 2 % of their median agree: a step of z is never less.
+#: Minimum step of z, as a share of the median: hosts within 2 % of it are equal.
 LEAST_SHARE = 0.02
-#: If all the others are equal, any difference has an infinite z; charts draw it at this z.
+#: Maximum of z. If all other hosts are equal, any difference would have an infinite z.
 MOST = 100.0
-#: Numbers beyond this are no measurement, and differences of them would overflow.
+#: Larger absolute numbers are no measurement, and their differences would overflow.
 HUGE = 1e300
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A group in three numbers: how many, their median, and what one step of z is worth in their unit."""
+    """Size and median of a group, and the step of z in the unit of its values."""
 
     n: int
     median: float
     step: float
 
     def z(self, value: float) -> float:
-        """How far `value` is from the median, in steps, at most ±100."""
+        """Return the distance of `value` from the median in steps, at most ±100."""
         away = value - self.median
         if away == 0:
             return 0.0
@@ -46,7 +46,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class GroupMember:
-    """One machine in its group."""
+    """A host in its group."""
 
     name: str
     value: float
@@ -54,7 +54,7 @@ class GroupMember:
 
     @property
     def is_outlier(self) -> bool:
-        """Whether it counts as an outlier."""
+        """Whether the host is an outlier."""
         return abs(self.z) > OUTLIER_Z
 
 
@@ -73,12 +73,12 @@ class GroupComparison:
 
 
 def is_measured(value: float) -> bool:
-    """Return whether a number is data: NaN is no data."""
+    """Return whether a number is data: not NaN and not beyond HUGE."""
     return abs(value) <= HUGE
 
 
 def compute_spread(values: Iterable[float], least: float = 0.0) -> Spread | None:
-    """Median and step of what is known (see `known`); None with fewer than 4 peers.
+    """Return the spread of the values that are data (see `is_measured`), or None with fewer than 4 peers.
 
     `least` is the smallest relevant step in the unit: of hosts at 0, 0 and 0.1 % none is an outlier. If more than
     half are equal, the MAD is 0 and the step is `least`.
@@ -93,16 +93,16 @@ def compute_spread(values: Iterable[float], least: float = 0.0) -> Spread | None
 
 def compare_group(measure: str, values: Mapping[str, float], least: float = 0.0) -> GroupComparison | None:
     """Return the z of each host in one measure, the most atypical first, then by name; None with fewer than 4 peers."""
-    group = compute_spread(values.values(), least)
-    if group is None:
+    spread = compute_spread(values.values(), least)
+    if spread is None:
         return None
-    group_members = [
-        GroupMember(who, value, group.z(value)) for who, value in values.items() if is_measured(value)
+    members = [
+        GroupMember(host, value, spread.z(value)) for host, value in values.items() if is_measured(value)
     ]
     return GroupComparison(
         measure,
-        group,
-        tuple(sorted(group_members, key=lambda group_member: (-abs(group_member.z), group_member.name))),
+        spread,
+        tuple(sorted(members, key=lambda member: (-abs(member.z), member.name))),
     )
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 LONGEST = 4000
 MOST_MENTIONS = 10
-#: Control characters but for tab and line end, and those that turn the direction of a text around: with these a text
-#: shows otherwise than it is.
+#: Control characters except tab and line feed, and bidirectional control characters, which can make a text appear
+#: different from its content.
 _HIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 _LINES = re.compile(r"\n{4,}")
 
@@ -24,7 +24,7 @@ class Mention:
 
 
 def clean_text(text: str) -> str:
-    """The text with `\\n` as its only line end, without characters that hide text, and without large blank areas."""
+    """Return the text with `\\n` as line end, with control characters replaced, and with at most two blank lines."""
     ends = text.replace("\r\n", "\n").replace("\r", "\n")
     return _LINES.sub("\n\n\n", _HIDDEN.sub("\N{REPLACEMENT CHARACTER}", ends)).strip()
 
@@ -32,7 +32,7 @@ def clean_text(text: str) -> str:
 def find_mentions(text: str, names: Iterable[str]) -> list[Mention]:
     """Find mentions: `@` and the name of an account, the longest that matches; `a@b` is no mention.
 
-    Names may hold spaces, dots and `@`: therefore they are looked up and not guessed from the text.
+    Names may contain spaces, dots and `@`, so the text is compared with the known names.
     """
     known: dict[str, list[str]] = {}
     for name in names:
@@ -56,7 +56,7 @@ def find_mentions(text: str, names: Iterable[str]) -> list[Mention]:
 
 
 def _is_mention(text: str, at: int, name: str) -> bool:
-    """Return whether the whole name is there, in any case."""
+    """Return whether the text has the whole name at `at`, case-insensitive."""
     end = at + len(name)
     if text[at:end].casefold() != name.casefold():
         return False
@@ -65,6 +65,6 @@ def _is_mention(text: str, at: int, name: str) -> bool:
 
 
 def make_excerpt(text: str, most: int = 280) -> str:
-    """The beginning of a text in one line."""
+    """Return the beginning of a text in one line of at most `most` characters."""
     line = " ".join(text.split())
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"

@@ -6,20 +6,20 @@ REPLACED = "\ufffd"
 
 
 def sanitize_line(text: str, most: int) -> str:
-    """One line of at most `most` characters: white space becomes one space; what cannot be seen is replaced.
+    """Return one line of at most `most` characters with collapsed white space and replaced unprintable characters.
 
-    That takes control characters, characters that turn the direction of writing, and halves of surrogate pairs:
-    none of them may change how the surrounding text is read.
+    These are control characters, bidirectional control characters and lone surrogates, which could change the
+    appearance of the surrounding text.
     """
     return _cut(_printable(" ".join(text.split())), most)
 
 
 def sanitize_lines(text: str, most: int) -> str:
-    """The same with its line breaks kept; `most` counts all characters."""
-    stored = (
-        _printable(item.replace("\t", "    ").rstrip()) for item in text.replace("\r\n", "\n").split("\n")
+    """Sanitize a text as `sanitize_line`, but keep line breaks and spaces. `most` limits the whole text."""
+    lines = (
+        _printable(line.replace("\t", "    ").rstrip()) for line in text.replace("\r\n", "\n").split("\n")
     )
-    return _cut("\n".join(stored).strip("\n"), most)
+    return _cut("\n".join(lines).strip("\n"), most)
 
 
 def _printable(text: str) -> str:

@@ -54,7 +54,7 @@ MAX_CHANCE = 0.05
 """Largest probability of the sign test for a conclusion."""
 
 FUNCTION_CONFIDENCE = 0.999
-"""High, because a profile tests hundreds of functions at once."""
+"""Confidence of the intervals of functions; high, because a profile has hundreds of simultaneous tests."""
 
 MAX_FUNCTIONS = 200
 
@@ -160,7 +160,7 @@ def _judge_hosts(
     p = _sign_test(logs) if len(logs) >= MIN_FOR_CHANCE else math.nan
     per_work = divisible and any(abs(item.load_change) > MAX_LOAD_CHANGE for item in counted)
     estimate = RatioEstimate(math.exp(middle), math.exp(low), math.exp(high), p, per_work)
-    # What the load explains of a host beyond the limit is subtracted from that host.
+    # The effect of a load change beyond the limit is already subtracted from the host's own change.
     gate = LoadGate(0.0 if per_work else load_change, better, divisible, find_utilization(before))
     outcome, reason = decide_outcome(estimate, gate, minimum_change)
     if outcome in {"verified", "worse"} and p > MAX_CHANCE:
@@ -175,9 +175,10 @@ def _judge_hosts(
 
 
 def _estimate_common_change(hosts: Sequence[HostWindows]) -> tuple[float, float, float]:
-    """Return what drift corrects of the change that all hosts have in common, with its interval, in logarithms.
+    """Return the drift part of the change that all hosts have in common, with its interval, in logarithms.
 
-    Each host is divided by its own level per side first, so that a fix that works differently on hosts is no noise.
+    The values of each host are first divided by its level per side, so that differences of the fix between hosts do
+    not count as noise.
     """
     bins: dict[tuple[bool, int], list[float]] = {}
     for pair in hosts:

@@ -1,12 +1,12 @@
 """Judge a fix: the same number before and after, by an interval and a minimum change.
 
-Readings depend on each other over minutes: neighbors, caches, drifting load. So the interval is that of
-`statistics.correlated`, over blocks of a few seconds of all windows with their times; a change between two sides must
-be larger than what the number varies by without a fix over as long a time. A shift that happens just between the sides
+Readings are correlated over minutes, because of neighbors, caches and drifting load. The interval is therefore that of
+`statistics.correlated`, over blocks of a few seconds of all windows with their times: a change between two sides must
+be larger than the variation of the number without a fix over the same time. A shift that happens just between the sides
 cannot be distinguished from the fix at all, so the sides must be observed for long enough, or alternate.
 
-Outcomes: `verified` and `worse` if the whole interval is beyond zero and beyond what a change of the load explains, and
-what remains is at least the minimum change; `no_effect` if the interval is within the minimum change; else
+Outcomes: `verified` and `worse` if the whole interval is beyond zero and beyond the effect of a load change, and
+the remaining change is at least the minimum change; `no_effect` if the interval is within the minimum change; else
 `no_conclusion` with the reason. All changes are ratios, so an interval never leaves [-100 %, infinity).
 """
 
@@ -46,7 +46,7 @@ Outcome = Literal["verified", "worse", "no_effect", "no_conclusion"]
 
 CONFIDENCE = 0.99
 CHANCE_OF_SHIFT = 0.04
-"""Allowed chance that a shift of the number, in either direction, falls between the sides."""
+"""Allowed probability that a shift of the number, in either direction, is between the sides."""
 
 DEFAULT_MINIMUM_CHANGE = 0.1
 
@@ -55,8 +55,8 @@ DEFAULT_MINIMUM_CHANGE = 0.1
 class Judgment:
     """The outcome and its numbers.
 
-    `change` is relative: -0.2 is a decrease by a fifth; `low` and `high` are its interval. `p` is the chance of as
-    large a change in either direction if nothing changed. `per_work`: the number was divided by the load first.
+    `change` is relative: -0.2 is a decrease by a fifth; `low` and `high` are its interval. `p` is the probability of a
+    change at least as large, in either direction, without a fix. `per_work`: the number was divided by the load first.
     """
 
     outcome: Outcome
@@ -71,7 +71,7 @@ class Judgment:
 
 @dataclass(frozen=True, slots=True)
 class RatioEstimate:
-    """The ratio after / before, with its interval and the chance of as much without a change."""
+    """The ratio after / before with its interval and its p-value."""
 
     ratio: float
     low: float
@@ -136,7 +136,7 @@ def refuse_gap(
     *,
     hosts: int = 1,
 ) -> Judgment | None:
-    """Return no conclusion if a shift of the number between the sides is too likely an explanation.
+    """Return the outcome `no_conclusion` if a shift between the sides is too likely an explanation, else None.
 
     With a control host, either of two hosts can have shifted.
     """
@@ -144,7 +144,7 @@ def refuse_gap(
 
 
 def refuse_gap_of(gaps: TimelineGaps, load_change: float, *, hosts: int = 1) -> Judgment | None:
-    """Return the same for measured gaps."""
+    """Return the result of `refuse_gap` for measured gaps."""
     needed_s = required_observation_s(gaps, CHANCE_OF_SHIFT / hosts)
     if gaps.observed_s >= needed_s:
         return None
@@ -163,7 +163,7 @@ def _minutes(seconds: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class LoadGate:
-    """The change of the load, and what it may explain."""
+    """The change of the load, and the change of the number that it can explain."""
 
     load_change: float
     better: Better
@@ -182,7 +182,7 @@ class LoadGate:
 
     @property
     def explained(self) -> float:
-        """The natural logarithm of the ratio that the load explains at most."""
+        """The natural logarithm of the largest ratio that the load explains."""
         return explain_by_load(
             self.load_change, self.better, divisible=self.divisible, utilization=self.utilization
         )
@@ -195,7 +195,7 @@ def _judge_blocks(blocks: BlockSeries, gate: LoadGate, minimum_change: float) ->
     if gate.is_alike:
         outcome, reason = decide_outcome(raw, gate, minimum_change)
         if outcome == "no_effect" and (blocks.values == blocks.values[0]).all():
-            # Readings of a quantity vary, unless their resolution is coarser than what varies.
+            # Readings of a quantity vary, unless their resolution is coarser than the variation.
             return no_conclusion("too_coarse", gate.load_change)
         return build_judgment(outcome, raw, gate.load_change, reason)
     return _judge_unlike_load(blocks, raw, gate, minimum_change)
@@ -206,8 +206,8 @@ def _judge_unlike_load(
 ) -> Judgment:
     """Judge under another load: a number that moved against the load, or the number per unit of work.
 
-    A part of the number may not depend on the work. So an improvement counts per unit of work under less load, and
-    as it is under more, a deterioration the other way round.
+    A part of the number may not depend on the work. Therefore an improvement counts per unit of work if the load alone
+    improves the number, else unchanged. For a deterioration it is the reverse.
     """
     per_work = None
     if gate.divisible and (blocks.loads > 0).all():
@@ -233,8 +233,8 @@ def _judge_unlike_load(
 def estimate_ratio(blocks: BlockSeries) -> RatioEstimate | None:
     """Estimate after / before; None if the number before is not clearly above zero.
 
-    By logarithms where all readings are positive, else by Fieller's interval of a ratio (1954), both within what is
-    possible for a number that is never negative.
+    The estimate uses logarithms if all readings are positive, else Fieller's interval of a ratio (1954). Ratios are
+    never negative, because the number is not.
     """
     if (blocks.values > 0).all():
         levels = estimate_levels(blocks.t_s, np.log(blocks.values), blocks.is_after)

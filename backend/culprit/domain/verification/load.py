@@ -1,6 +1,6 @@
-"""What a change of the load explains of a change of the number, and whether the service fails instead of answering.
+"""Compute how much of a change a change of the load explains, and whether more responses fail after the fix.
 
-A waiting time grows with the load, without bound when the utilization nears one. For an open queue with one server it
+A waiting time grows with the load, without bound as the utilization approaches 1. For an open queue with one server it
 is proportional to 1 / (1 - utilization) (M/M/1; Kingman's approximation for other arrivals and services has the
 same factor). Sources: Kleinrock, "Queueing Systems", volume 1 (1975); Kingman, "The single server queue in heavy
 traffic" (1961).
@@ -19,24 +19,24 @@ MAX_LOAD_CHANGE = 0.05
 """Largest change of the load towards the improvement that is subtracted. Beyond it, nothing can be concluded."""
 
 ASSUMED_UTILIZATION = 0.9
-"""Utilization of the bottleneck, unless the CPUs are busier: what is slow may be a lock or a disk that is not measured.
+"""Assumed utilization of the bottleneck, unless the CPUs are busier: it can be a lock or a disk that is not measured.
 
-Above it a queue is not stable for minutes: its length forgets its past after 2 / (1 - utilization)^2 service times
-(relaxation time of M/M/1), 200 of them here, and 20,000 at 99 %.
+Above it, a queue is not stable for minutes: the relaxation time of M/M/1 is 2 / (1 - utilization)^2 service times, 200
+at this utilization and 20,000 at 99 %.
 """
 
 MAX_UTILIZATION = 0.99
 DEEPEST_TAIL = 0.01
-"""Share of responses that the deepest measured percentile (p99) leaves out."""
+"""Share of responses above the highest measured percentile (p99)."""
 
 Z_95_BELOW = 1.644854
-"""Standard deviations that 95 % of a normal distribution are below."""
+"""95th percentile of the standard normal distribution."""
 
 
 def explain_by_load(load_change: float, better: Better, *, divisible: bool, utilization: float) -> float:
-    """Return the natural logarithm of the ratio (after / before) that this change of the load explains at most.
+    """Return the natural logarithm of the largest ratio (after / before) that this change of the load explains.
 
-    `-inf` or `inf` where the load can explain every change in its direction.
+    It is `-inf` or `inf` if the load can explain every change in its direction.
     """
     if better == "higher" or divisible:
         return math.log1p(load_change) if load_change > -1 else -math.inf
@@ -46,19 +46,19 @@ def explain_by_load(load_change: float, better: Better, *, divisible: bool, util
 
 
 def find_utilization(windows: Sequence[MeasurementWindow]) -> float:
-    """Return the greatest utilization of the CPUs in these windows, 0 where none is known.
+    """Return the highest utilization of the CPUs in these windows, 0 if none is known.
 
-    Of the windows before: what another load would have done to them is subtracted. CPUs that are busy only afterwards
-    are a part of the change.
+    The caller passes the windows before the fix, because the effect of another load on them is subtracted. CPUs that
+    are busy only after the fix are a part of the change.
     """
     known = [item.utilization for item in windows if math.isfinite(item.utilization)]
     return max(known, default=0.0)
 
 
 def has_more_failures(before: Sequence[MeasurementWindow], after: Sequence[MeasurementWindow]) -> bool:
-    """Return whether a larger share of the responses failed after the fix, beyond chance.
+    """Return whether a significantly larger share of the responses failed after the fix.
 
-    A tenth of what the deepest percentile leaves out is the smallest share of failures that can move it.
+    The share must grow by at least a tenth of DEEPEST_TAIL, the smallest share of failures that can move p99.
     """
     failed_before, total_before = _count_failures(before)
     failed_after, total_after = _count_failures(after)

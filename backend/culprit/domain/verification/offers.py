@@ -1,4 +1,4 @@
-"""How a fix can be verified, the most reliable way first, and why a way is not possible."""
+"""List the ways to verify a fix, the most reliable first, and why a way is not possible."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ class VerificationOffer:
 def list_offers(*, is_applied: bool, changed_hosts: int, other_hosts: int) -> list[VerificationOffer]:
     """List the ways, the most reliable first; those that are not possible come last.
 
-    A change that comes and goes with the fix, several times, has no other likely explanation. An unchanged host shows
-    what changed for both. Before and after alone needs a long observation and cannot tell a coincidence.
+    A change that follows the fix and its rollback several times has no other likely explanation. An unchanged host
+    shows changes that affect both hosts. Before and after alone needs a long observation and cannot exclude a
+    coincidence.
     """
     refusals = {
         "alternating": Sentence("verify.offer_needs_rollback") if is_applied else None,

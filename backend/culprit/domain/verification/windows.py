@@ -1,4 +1,4 @@
-"""What is measured on both sides of a fix: one window per capture, with the number, the load and the failures."""
+"""Measurement windows of both sides of a fix: one per capture, with the number, the load and the failures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Better = Literal["lower", "higher"]
 
 MIN_WINDOWS = 3
 MIN_SINGLE = 5
-"""Windows of one block that a side needs: with 3 and 3, every tenth random split is as extreme."""
+"""Minimum number of windows of a side if each has one block: with 3 and 3, every tenth random split is as extreme."""
 
 BLOCK_S = 5
 """Readings (one per second) of a block."""
@@ -124,7 +124,7 @@ def subtract_control(blocks: BlockSeries, control: BlockSeries) -> BlockSeries |
 
 
 def measure_gaps(before: Sequence[MeasurementWindow], after: Sequence[MeasurementWindow]) -> TimelineGaps:
-    """Measure the times between the sides, and the observed rest."""
+    """Measure the gaps between the sides, and the observed time."""
     return measure_span_gaps(
         [
             (float(np.nanmin(window.t_s)), float(np.nanmax(window.t_s)), is_after)
@@ -135,7 +135,7 @@ def measure_gaps(before: Sequence[MeasurementWindow], after: Sequence[Measuremen
 
 
 def measure_span_gaps(spans: Sequence[tuple[float, float, bool]]) -> TimelineGaps:
-    """Measure the same of (start, end, is after) of each window, in seconds.
+    """Measure the gaps and the observed time from (start, end, is_after) of each window, in seconds.
 
     A shift within the last block of a side is like a later one, so a block of each side counts as gap.
     """
@@ -150,11 +150,11 @@ def measure_span_gaps(spans: Sequence[tuple[float, float, bool]]) -> TimelineGap
 
 
 def required_observation_s(gaps: TimelineGaps, chance: float) -> float:
-    """Return how long both sides must be observed in all, so that a shift at another time is no likely explanation.
+    """Return the total time in seconds that both sides must be observed to exclude random shifts as explanation.
 
-    Shifts that come at random, at a rate r, fall into every one of k gaps of length g and at no time that was observed
-    (S) with the probability (r g)^k exp(-r S), and in the alternating directions that look like an effect with
-    2^(1 - k) of it. The rate that makes this largest is k / S; S follows from the chance that is allowed.
+    With random shifts at a rate r, the probability of a shift in each of k gaps of length g and of none in the observed
+    time S is (r g)^k exp(-r S). The share 2^(1 - k) of it has the alternating directions that look like an effect.
+    The rate with the highest probability is k / S; S follows from the allowed probability `chance`.
     """
     k = gaps.switches
     if k == 0:

@@ -35,7 +35,7 @@ def list_peer_runs(session: Session, actor: Actor, run: Run, most: int) -> dict[
 
 
 def get_evaluation(session: Session, run_id: UUID) -> Evaluation | None:
-    """Return what the rules concluded about a run, in short; None where they were not evaluated."""
+    """Return the summary of the rule evaluation of a run, or None if it was not evaluated."""
     return session.get(Evaluation, run_id)
 
 

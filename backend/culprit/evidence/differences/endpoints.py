@@ -35,6 +35,6 @@ def get_differences(
     A selection is a time range of a host: two ranges of one host, two runs, or two hosts. Series are ranked by steps:
     the change of the mean, in units of their spread in the first selection.
     """
-    before = service.Selection(before_host, before_from_ns, before_to_ns)
-    after = service.Selection(after_host, after_from_ns, after_to_ns)
+    before = service.TimeSelection(before_host, before_from_ns, before_to_ns)
+    after = service.TimeSelection(after_host, after_from_ns, after_to_ns)
     return fast_json(service.find_differences(db, actor, before, after, limit))

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session, aliased
 from culprit.infra.models.evidence.event import StoredEvent
 from culprit.infra.models.evidence.host_fact import HostFact
 from culprit.infra.models.evidence.series import StoredSeries
+from culprit.json_types import Json
 
 OWN_FACTS = ("boot_id", "uptime_s", "machine_id", "hostname", "target", "perf_reference", "addresses")
 """Facts that identify a host or a capture: they always differ."""
@@ -31,7 +32,9 @@ def list_series(session: Session, host_id: UUID, from_ns: int, to_ns: int) -> Se
     return session.scalars(query).all()
 
 
-def count_events(session: Session, host_id: UUID, from_ns: int, to_ns: int) -> Sequence[Row[Any]]:
+def count_events(
+    session: Session, host_id: UUID, from_ns: int, to_ns: int
+) -> list[tuple[str, str, int, int, Json]]:
     """Return (kind, severity, number, time of the newest, its title) of the events in a range."""
     within = (
         StoredEvent.host_id == host_id,
@@ -51,7 +54,7 @@ def count_events(session: Session, host_id: UUID, from_ns: int, to_ns: int) -> S
     query = select(counts.c.kind, counts.c.severity, counts.c.n, newest.c.t_ns, newest.c.title).join(
         newest, (newest.c.kind == counts.c.kind) & (newest.c.severity == counts.c.severity)
     )
-    return session.execute(query).all()
+    return [(row[0], row[1], row[2], row[3], row[4]) for row in session.execute(query)]
 
 
 def list_setting_differences(

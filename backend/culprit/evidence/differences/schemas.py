@@ -49,7 +49,7 @@ class SeriesDifferenceResponse(BaseModel):
     ratio: float | None
 
 
-class OneSidedSeriesResponse(BaseModel):
+class UnmatchedSeriesResponse(BaseModel):
     """A series of one selection. The other one has series of the same metric, but not with these labels."""
 
     metric: str
@@ -100,9 +100,9 @@ class DifferencesResponse(BaseModel):
     series_equal: int
     metrics_before_only: list[str]
     metrics_after_only: list[str]
-    appeared: list[OneSidedSeriesResponse]
+    appeared: list[UnmatchedSeriesResponse]
     appeared_total: int
-    vanished: list[OneSidedSeriesResponse]
+    vanished: list[UnmatchedSeriesResponse]
     vanished_total: int
     events: list[EventDifferenceResponse]
     events_total: int

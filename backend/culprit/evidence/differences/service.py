@@ -28,19 +28,19 @@ from culprit.json_types import Json
 from culprit.web.errors import InvalidRequestError, NotFoundError
 
 MAX_SERIES = 500
-MAX_ONE_SIDED = 100
+MAX_UNMATCHED = 100
 MAX_EVENTS = 100
 MAX_FACTS = 200
 WIDTH = 400
-"""How many values of a series a selection is reduced to at most: enough for a spread and its correlation."""
+"""Maximum number of values per series of a selection: enough for a spread and its correlation."""
 POINTS = 60
-"""How many of them are sent for a sparkline."""
+"""Maximum number of values that are sent for a sparkline."""
 SECONDS_PER_HOUR = 3600.0
 Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class TimeSelection:
     """A time range of a host, in UTC nanoseconds."""
 
     host_id: UUID
@@ -52,7 +52,7 @@ class Selection:
 class LoadedSelection:
     """The series of a selection by metric and labels, with their values."""
 
-    selection: Selection
+    selection: TimeSelection
     host: Host
     series: Mapping[Key, StoredSeries]
     tracks: Mapping[UUID, TimelineTrack]
@@ -67,7 +67,9 @@ class LoadedSelection:
         return (self.selection.to_ns - self.selection.from_ns) / 1e9 / SECONDS_PER_HOUR
 
 
-def find_differences(session: Session, actor: Actor, before: Selection, after: Selection, limit: int) -> Json:
+def find_differences(
+    session: Session, actor: Actor, before: TimeSelection, after: TimeSelection, limit: int
+) -> Json:
     """Compare all series, events and facts of two selections.
 
     Raises:
@@ -81,8 +83,8 @@ def find_differences(session: Session, actor: Actor, before: Selection, after: S
     compared = [item for key in common if (item := _compare_series(first, second, key)) is not None]
     changed = sorted((item for item in compared if item[1].is_clear), key=lambda item: item[1].rank)
     metrics_before, metrics_after = ({metric for metric, _ in side.series} for side in (first, second))
-    appeared = _list_one_sided(second, first, metrics_before)
-    vanished = _list_one_sided(first, second, metrics_after)
+    appeared = _list_unmatched(second, first, metrics_before)
+    vanished = _list_unmatched(first, second, metrics_after)
     events = _compare_events(session, first, second)
     return {
         "before": _selection_to_json(first),
@@ -92,9 +94,9 @@ def find_differences(session: Session, actor: Actor, before: Selection, after: S
         "series_equal": len(compared) - len(changed),
         "metrics_before_only": sorted(metrics_before - metrics_after),
         "metrics_after_only": sorted(metrics_after - metrics_before),
-        "appeared": appeared[:MAX_ONE_SIDED],
+        "appeared": appeared[:MAX_UNMATCHED],
         "appeared_total": len(appeared),
-        "vanished": vanished[:MAX_ONE_SIDED],
+        "vanished": vanished[:MAX_UNMATCHED],
         "vanished_total": len(vanished),
         "events": events[:MAX_EVENTS],
         "events_total": len(events),
@@ -102,7 +104,7 @@ def find_differences(session: Session, actor: Actor, before: Selection, after: S
     }
 
 
-def _load(session: Session, actor: Actor, selection: Selection) -> LoadedSelection:
+def _load(session: Session, actor: Actor, selection: TimeSelection) -> LoadedSelection:
     host = timeline_queries.find_host(session, actor, selection.host_id)
     if host is None:
         raise NotFoundError("host.not_found")
@@ -118,8 +120,8 @@ def _load(session: Session, actor: Actor, selection: Selection) -> LoadedSelecti
         for item in series
         if (track := tracks.build_track(pieces.get(item.id, ()), begin, end, WIDTH)).rows.n
     }
-    known = {(item.metric, item.labels_key): item for item in series if item.id in loaded}
-    return LoadedSelection(selection, host, known, loaded)
+    by_key = {(item.metric, item.labels_key): item for item in series if item.id in loaded}
+    return LoadedSelection(selection, host, by_key, loaded)
 
 
 def _selection_to_json(side: LoadedSelection) -> Json:
@@ -189,7 +191,7 @@ def _thin(values: Float) -> list[float | None]:
     return [None if mean is None else float(f"{mean:.4g}") for mean in means]
 
 
-def _list_one_sided(side: LoadedSelection, other: LoadedSelection, metrics: set[str]) -> list[Json]:
+def _list_unmatched(side: LoadedSelection, other: LoadedSelection, metrics: set[str]) -> list[Json]:
     """Return the series of `side` that `other` lacks, although it has their metric, the largest of each unit first."""
     result: list[tuple[float, Json]] = []
     for key, series in side.series.items():
@@ -211,10 +213,10 @@ def _compare_events(session: Session, first: LoadedSelection, second: LoadedSele
     sides = [_count_events(session, side) for side in (first, second)]
     result: list[Json] = []
     for key in sides[0].keys() | sides[1].keys():
-        found = [side.get(key) for side in sides]
-        counts = [item[0] if item else 0 for item in found]
+        groups = [side.get(key) for side in sides]
+        counts = [item[0] if item else 0 for item in groups]
         rates = [number / side.hours for number, side in zip(counts, (first, second), strict=True)]
-        _, last_ns, title = max((item for item in found if item), key=lambda item: item[1])
+        _, last_ns, title = max((item for item in groups if item), key=lambda item: item[1])
         kind, severity, _ = key
         result.append(
             {
@@ -234,8 +236,8 @@ def _compare_events(session: Session, first: LoadedSelection, second: LoadedSele
 def _sort_event(event: Mapping[str, Any]) -> tuple[bool, int, float, str]:
     severity = {"critical": 0, "warn": 1}.get(event["severity"], 2)
     change = abs(event["after_per_hour"] - event["before_per_hour"])
-    one_sided = not event["before"] or not event["after"]
-    return not one_sided, severity, -change, event["kind"]
+    is_exclusive = not event["before"] or not event["after"]
+    return not is_exclusive, severity, -change, event["kind"]
 
 
 def _count_events(
@@ -257,7 +259,7 @@ def _count_events(
     return counts
 
 
-def _compare_facts(session: Session, actor: Actor, before: Selection, after: Selection) -> Json:
+def _compare_facts(session: Session, actor: Actor, before: TimeSelection, after: TimeSelection) -> Json:
     """Return the changes of the facts of one host, or the differences of two hosts."""
     result: dict[str, Any] = {"facts": [], "facts_total": 0, "settings": [], "settings_total": 0}
     if before.host_id == after.host_id:

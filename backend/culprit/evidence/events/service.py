@@ -53,9 +53,9 @@ def report_event(session: Session, actor: Actor, body: ReportedEventCreate) -> t
     """
     authorize(actor, "event.report")
     if body.external_id is not None:
-        known = queries.find_by_external_id(session, actor, body.external_id)
-        if known is not None:
-            return _update_known(session, actor, known, body), False
+        existing = queries.find_by_external_id(session, actor, body.external_id)
+        if existing is not None:
+            return _update_known(session, actor, existing, body), False
     target, hosts = _resolve_target(session, actor, body)
     row = ReportedEvent(id=new_uuid7(), reported_by=actor.id, external_id=body.external_id, target=target)
     row.everywhere = target["kind"] == "everywhere"

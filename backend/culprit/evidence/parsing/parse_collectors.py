@@ -1,9 +1,9 @@
-"""Runs in a confined child: the parsers of one run's collectors, one after another.
+"""Sandboxed process: run the parsers of one run's collectors, one after another.
 
-For the collector at place `i` it leaves `i.json` and `i.blob` in its working directory, renamed into place
-when they are complete. The file `current` holds the present index, so that the parent knows
-which bytes crashed the child. A bug in a parser ends the child on purpose. `clock.json` is the clock of the run,
-if perf measured it more precisely.
+For the collector with index `i` it writes `i.json` and `i.blob` to its working directory; `i.json` is renamed into
+place when it is complete. The file `current` has the index of the collector that is being parsed, so that the parent
+knows which one crashed the child. A bug in a parser ends the child on purpose. `clock.json` is the clock of the run, if
+a perf recording refined it.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from culprit.infra.artifacts.stored_part import PartAlteredError, StoredPart
 
 
 def main(request: Mapping[str, Any]) -> None:
-    """`request`: {clock, facts, jobs: [{place, collector, method, seconds, parts: {name: {…}}}]}."""
+    """Parse all jobs of a request: {clock, facts, jobs: [{place, collector, method, seconds, parts: {name: {…}}}]}."""
     clock = load_clock(request["clock"])
     for job in sorted(request["jobs"], key=lambda job: job["collector"] not in PARSED_FIRST):
         Path("current").write_text(str(job["place"]), encoding="ascii")
         context = Context(clock, job["method"] or "", float(job["seconds"] or 0), request["facts"])
         parsed = _parse_confined(job, context)
-        better = narrow_clock(clock, parsed) if job["collector"] in PARSED_FIRST else clock
-        if better is not clock:
-            clock = better
+        refined = narrow_clock(clock, parsed) if job["collector"] in PARSED_FIRST else clock
+        if refined is not clock:
+            clock = refined
             _write(Path("clock.json"), clock.to_json())
     Path("current").unlink(missing_ok=True)
 
@@ -73,7 +73,7 @@ def _parse(job: Mapping[str, Any], context: Context) -> Parsed:
 def _add_profiles(
     collector: str, parts: Mapping[str, StoredPart], tables: tuple[ProfileSource, ...], context: Context
 ) -> Parsed:
-    """Read what a redacted bundle has of a collector: its profiles, and the other parts without its recording."""
+    """Parse a collector of a redacted bundle: its finished profiles, and its other parts without the recording."""
     others = {name: part for name, part in parts.items() if name not in {source.part for source in tables}}
     parsed = find_parser(collector)(others, context) if others else Parsed()
     warnings = tuple(warning for warning in parsed.warnings if warning.key != "warning.part_missing")
@@ -81,5 +81,5 @@ def _add_profiles(
 
 
 def find_parser(name: str) -> Parse:
-    """The parser of a collector, or of a file that was brought in the place of one."""
+    """Return the parser of a collector, or of a kind of imported file."""
     return PARSERS[name] if name in PARSERS else COLLECTORS[name].parse

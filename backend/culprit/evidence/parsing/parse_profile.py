@@ -1,7 +1,7 @@
-"""Runs in a confined child: stacks out of one part of an artifact, as columns and as the first tree.
+"""Sandboxed process: read the stacks of one part of an artifact, and write them as columns with the default tree.
 
-It leaves `result.json` and for every event i of the samples `i.samples` and, of stacks, `i.tree`. `kind` is null where
-the profile is of the kind that was ordered.
+It writes `result.json`, and for each event `i` the file `i.samples` and, for stacks, `i.tree`. In the result, `kind`
+is null if the profile is of the requested kind.
 """
 
 from __future__ import annotations
@@ -42,15 +42,16 @@ NOTHING_RECORDED = {
     "block_io": Sentence("profile.no_requests"),
     "futex": Sentence("profile.no_lock_waits"),
 }
-"""What it means that a recording has no samples, by kind."""
+"""Message for a recording without samples, by kind of profile."""
 IMPORTED = "imported"
-"""The kind of profiles that hold no samples of CPUs: memory, waits, durations of calls."""
+"""The kind of profiles without CPU samples: memory, waits, durations of calls."""
 
 
 def main(request: Mapping[str, Any]) -> None:
-    """`request`: {reader, kind, unit, clock_kind, clock, pids, cgroups, part, symbols}.
+    """Read the part of a request and write the profiles, or the reason of a failure.
 
-    `cgroups`: pairs of process ID and control group. See `symbol_parts` for the last two.
+    `request` is {reader, kind, unit, clock_kind, clock, pids, cgroups, part, symbols}. `cgroups` are pairs of process
+    ID and control group. See `symbol_parts` for `part` and `symbols`.
     """
     part = symbol_parts.open_part(request["part"])
     try:
@@ -105,7 +106,7 @@ def _to_utc(request: Mapping[str, Any], t_ns: Times) -> Times:
 
 @dataclass(frozen=True, slots=True)
 class NamedSamples:
-    """Samples, a table per event, and the modules that they are in; None if the reader does not know modules."""
+    """Sample tables, one per event, and the modules of the samples; None if the reader provides no modules."""
 
     tables: list[SampleTable]
     modules: perf_data.UsedModules | None = None
@@ -114,9 +115,9 @@ class NamedSamples:
 def read_samples(part: StoredPart, request: Mapping[str, Any]) -> NamedSamples:
     """Read the stacks of a part: events of perf with the heaviest first, those of other tools in their order.
 
-    The native reader is used where it is installed; without it, perf of the server prints perf.data as text. Functions
-    of a capture are named from `symbols`. Of an uploaded perf.data, programs and libraries of the server that have the
-    same build ID name them.
+    The native reader is used if it is installed; otherwise perf on the server prints perf.data as text. Function names
+    of a capture come from `symbols`. Those of an uploaded perf.data come from programs and libraries of the server
+    with the same build ID.
     """
     reader, unit = request["reader"], request["unit"]
     with unpack_part(part) as source:
@@ -157,7 +158,7 @@ def _split_events(table: SampleTable) -> list[SampleTable]:
 
 
 def _build_stacks(part: StoredPart, request: Mapping[str, Any]) -> Json:
-    """One profile per event: weights of different events must never be added up."""
+    """Build one profile per event, because weights of different events must not be added up."""
     reader = request["reader"]
     named = read_samples(part, request)
     groups = {pid: result_file.sanitize_text(path, 1000) for pid, path in request["cgroups"]}
@@ -171,7 +172,7 @@ def _build_stacks(part: StoredPart, request: Mapping[str, Any]) -> Json:
 
 
 def _describe_modules(used: perf_data.UsedModules) -> Json:
-    """Return the modules with most of the recording, and the kernel, for the reasons why functions have no names."""
+    """Return the modules with the most samples, and the kernel, to explain later why functions have no names."""
     largest = sorted(used.modules, key=lambda module: -module.samples)[:MAX_MODULES]
     modules = [
         {
@@ -205,14 +206,14 @@ def _build_profile(place: int, reader: str, table: SampleTable) -> Json:
 
 
 def render_first_tree(profile: StackProfile) -> str:
-    """The whole profile at the usual width, as the answer that is asked for first."""
+    """Return the JSON of the default tree: the whole profile at `FIRST_WIDTH`, which the profile page loads first."""
     view = profile.view()
     totals = {"total": view.weight, "samples": view.samples, "node_count": view.nodes}
     return render_tree_json(view.render_tree(FIRST_WIDTH), totals)
 
 
 def read_schedule(part: StoredPart, to_utc: Callable[[Times], Times]) -> scheduling.SchedTable:
-    """Read who ran where and waited how long, with the native reader where it is installed."""
+    """Read the scheduler events of a part, with the native reader if it is installed."""
     with unpack_part(part) as source:
         if isinstance(source, Path):
             if perf_data.is_available():
@@ -225,7 +226,7 @@ def read_schedule(part: StoredPart, to_utc: Callable[[Times], Times]) -> schedul
 
 
 def _build_schedule(place: int, table: scheduling.SchedTable) -> Json:
-    """A schedule has no stacks and so no tree."""
+    """Write scheduler events and return their description. They have no stacks, so there is no tree."""
     table.save(Path(f"{place}.samples"))
     return {
         "place": place,

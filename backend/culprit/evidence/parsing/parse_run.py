@@ -1,7 +1,8 @@
 """Parse the stored artifacts of one run in the sandbox.
 
-A child that dies (out of memory, too slow, a defect) costs the collector that it was parsing. That one is tried once
-more alone and is then `unreadable`, with the reason. All others are kept.
+If the sandboxed child dies (out of memory, too slow, a defect), the collector that it was parsing is parsed once more,
+alone. If the child dies again, that collector becomes `unreadable`, with the reason. The results of all other
+collectors are kept.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from culprit.json_types import Json
 
 MODULE = parse_collectors.__name__
 LIMITS = SandboxLimits(address_space=1536 << 20, cpu_s=60, file_bytes=1 << 30, wall_s=90)
-# How often one collector's bytes may kill a child, and how often one run may kill a whole worker.
+# How many times the artifacts of a collector can crash the child, and how many times a run can crash a worker.
 MAX_CRASHES = 2
 MAX_ATTEMPTS = 3
 MAX_RESULT_BYTES = 16 << 20
@@ -37,7 +38,7 @@ READABLE_STATES = ("done", "failed", "timed_out", "unreadable")
 
 @dataclass(frozen=True, slots=True)
 class ParsedCollector:
-    """What one collector's bytes yielded (`parsed`, see `parsed_form`), or why nothing."""
+    """The parse result of one collector (`parsed`, see `result_file`), or the reason of a failure."""
 
     run_collector_id: UUID
     parsed: Json
@@ -48,7 +49,7 @@ class ParsedCollector:
 
     @property
     def reason(self) -> Json | None:
-        """Why it is unreadable, as a sentence; None where it could be read."""
+        """Return the message that explains why the collector is unreadable, or None if it is readable."""
         if self.failure is not None:
             return self.failure
         if self.parsed["readable"]:
@@ -59,7 +60,7 @@ class ParsedCollector:
 
 @dataclass(slots=True)
 class ParseJob:
-    """One collector's bytes on their way through the child."""
+    """The artifacts of one collector to parse in the child. `order` is the request, `deaths` counts crashes."""
 
     place: int
     run_collector_id: UUID
@@ -71,7 +72,7 @@ class ParseJob:
 
 @dataclass(slots=True)
 class ParseWork:
-    """All that one run has to read, and under which fence."""
+    """The parse jobs and results of one run, and the fencing token of the worker that owns it."""
 
     run_id: UUID
     fence: int
@@ -89,11 +90,14 @@ def collect_parse_jobs(
     is_abandoned: bool = False,
     only: UUID | None = None,
 ) -> None:
-    """The collectors whose bytes are there (or that one), as jobs; those that cannot be read at all, as readings."""
+    """Add a job to `work` for each collector with artifacts, or only for the one with the ID `only`.
+
+    Collectors that cannot be parsed are added to the results as unreadable.
+    """
     for place, item in enumerate(list_collectors(session, work.run_id, READABLE_STATES, only)):
         parts = list_latest_artifacts(session, item.id)
         if list_table_sources({part.part for part in parts}):
-            # A redacted bundle has profiles and leaves out what they are built from.
+            # A redacted bundle has finished profiles and omits the recordings.
             parts = [part for part in parts if part.removed_at is None]
         if not parts:
             continue
@@ -145,7 +149,7 @@ def make_unreadable(run_collector_id: UUID, key: str, **params: str | int) -> Pa
 
 
 def parse_all(work: ParseWork, directory: Path, limits: SandboxLimits) -> None:
-    """Have every job read, in as few children as it takes."""
+    """Parse all jobs in sandboxed children, as many jobs per child as possible."""
     waiting = list(work.jobs)
     while waiting:
         # Input that crashed a child before is parsed alone, after all others.
@@ -165,15 +169,15 @@ def parse_all(work: ParseWork, directory: Path, limits: SandboxLimits) -> None:
             waiting.remove(job)
         unread = [job for job in batch if job not in read]
         if unread:
-            guilty = _find_crashed_job(unread, directory)
-            guilty.deaths += 1
-            if guilty.deaths >= MAX_CRASHES:
-                waiting.remove(guilty)
-                work.readings.append(_mark_crashed(guilty, ended, limits))
+            crashed = _find_crashed_job(unread, directory)
+            crashed.deaths += 1
+            if crashed.deaths >= MAX_CRASHES:
+                waiting.remove(crashed)
+                work.readings.append(_mark_crashed(crashed, ended, limits))
 
 
 def _load_clock(directory: Path) -> Json | None:
-    """The clock that perf has made narrower, where it has."""
+    """Return the clock that the child refined with a perf reference, or None."""
     try:
         with open_output(directory / "clock.json") as stream:
             clock: Json = json.loads(stream.read(MAX_CLOCK_BYTES))
@@ -202,11 +206,11 @@ def _mark_crashed(job: ParseJob, ended: SandboxExit, limits: SandboxLimits) -> P
 
 
 def _refuse_constant(name: str) -> float:
-    raise ValueError(name)  # NaN and Infinity are no JSON, and JSONB takes neither
+    raise ValueError(name)  # NaN and Infinity are not valid JSON, and JSONB rejects them
 
 
 def _load_result(job: ParseJob, directory: Path) -> ParsedCollector:
-    """What the child left about one collector. It is as hostile as what it was made of, but it is bounded."""
+    """Read the result of one job. It is untrusted, so its size is limited and non-finite numbers are rejected."""
     with open_output(directory / f"{job.place}.json") as stream:
         data = stream.read(MAX_RESULT_BYTES + 1)
     if len(data) > MAX_RESULT_BYTES:

@@ -1,7 +1,7 @@
 """Finished profiles as a part of a collector: the files of their tables in a zip archive, without compression.
 
 Redacted bundles have them instead of recordings, which have no text that could be redacted. A part is named
-`KIND.tables`. It is as hostile as any part: it is read in the confined child only.
+`KIND.tables`. It is as untrusted as any other part, so only the sandboxed child reads it.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from culprit.infra.artifacts.stored_part import StoredPart
 
 READER: Final = "tables"
 MAX_TABLES = 8
-#: A million samples have 50 MB.
+#: One million samples need 50 MB.
 MAX_TABLE_BYTES = 1 << 30
 MEDIA_TYPE = "application/zip"
 _SUFFIX = ".tables"
 _KINDS: tuple[str, ...] = get_args(get_type_hints(ProfileSource)["kind"])
 _NS = frozenset({"off_cpu", "wall_time", "block_io", "futex", "sched"})
 _MEMBER = re.compile(r"(samples|sched)-[0-7]")
-#: The same tables give the same bytes.
+#: Constant time of all archive members, so that the same tables give the same bytes.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 ProfileTable = SampleTable | SchedTable
 
@@ -49,7 +49,7 @@ def name_tables_part(kind: str) -> str:
 
 
 def list_table_sources(parts: Collection[str]) -> tuple[ProfileSource, ...]:
-    """Return where the finished profiles among these parts of a collector are. Their times are UTC."""
+    """Return the sources of finished profiles among these parts of a collector. Their times are UTC."""
     return tuple(
         ProfileSource(
             kind=kind,  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""SELECTs of what is parsed."""
+"""SELECTs of collectors and artifacts to parse."""
 
 from __future__ import annotations
 

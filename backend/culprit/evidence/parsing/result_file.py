@@ -1,7 +1,7 @@
-"""What a parser yielded, on its way from the confined child to the server: one JSON file and one blob.
+"""The result of a parser as the sandboxed child passes it to the server: one JSON file and one blob.
 
-Everything is bounded and storable when it leaves the child: no NUL and no lone surrogate in any text, no
-infinite number, ascending times, rows cut into chunks. The server only copies; it never decodes chunks.
+The child writes only bounded and storable data: no NUL and no lone surrogate in texts, no infinite numbers, ascending
+times, rows cut into chunks. The server copies the chunks and never decodes them.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ MAX_TABLE_ROWS = 20_000
 MAX_WARNINGS = 100
 MAX_FACTS_BYTES = 256 << 10
 MAX_FACT_LINES = 5_000
-# 1980 to 2200: times outside come from a broken clock and would stretch every timeline.
+# 1980 to 2200. Times outside come from a broken clock and would extend the range of every timeline.
 EARLIEST_NS = 315_532_800 * 10**9
 LATEST_NS = 7_258_118_400 * 10**9
 
 
 def sanitize_text(value: str, limit: int = MAX_TEXT) -> str:
-    """What PostgreSQL can hold of a text from a host, at most `limit` characters; otherwise verbatim."""
+    """Return at most `limit` characters of a text, with characters replaced that PostgreSQL cannot store."""
     return value[:limit].replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
 def to_storable(value: object, depth: int = 0) -> Any:
-    """Any value from a parser as storable JSON; what is none becomes its text."""
+    """Return a value from a parser as storable JSON; values of other types become text."""
     if isinstance(value, str):
         return sanitize_text(value)
     if value is None or isinstance(value, bool):
@@ -59,12 +59,12 @@ def to_storable(value: object, depth: int = 0) -> Any:
 
 
 def sentence_to_json(sentence: Sentence) -> Json:
-    """A sentence as it is stored."""
+    """Return the storable JSON of a message."""
     return {"key": sanitize_text(sentence.key, 200), "params": to_storable(dict(sentence.params))}
 
 
 def write_result(parsed: Parsed, blob: BinaryIO) -> Json:
-    """All that one collector yielded, as JSON; chunks go to `blob` and are named by [offset, length]."""
+    """Return the parse result of one collector as JSON. Chunks are written to `blob`, and JSON has [offset, length]."""
     warnings = [sentence_to_json(warning) for warning in parsed.warnings[:MAX_WARNINGS]]
     series: list[Json] = []
     for item in _take_first(parsed.series, MAX_SERIES, "ingest.too_many_series", warnings):
@@ -121,7 +121,7 @@ def _table_to_json(table: Table, warnings: list[Json]) -> Json:
 
 
 def events_to_json(events: Iterable[Event]) -> Iterator[Json]:
-    """Events as they are stored; those at impossible times are left out.
+    """Yield the storable JSON of events; events outside EARLIEST_NS to LATEST_NS are omitted.
 
     `uncertainty_ns` is that of the event alone; the code that stores the event adds that of the clock.
     """
@@ -142,7 +142,7 @@ def events_to_json(events: Iterable[Event]) -> Iterator[Json]:
 
 
 def _series_to_json(series: Series, blob: BinaryIO, warnings: list[Json]) -> Json | None:
-    """One series cut into chunks; None where nothing of it can be kept."""
+    """Write a series to `blob` in chunks and return its description, or None if it has no storable row."""
     label = sanitize_text(series.metric, 200)
     t_ns, values, lines = (
         np.asarray(series.t_ns, np.int64),

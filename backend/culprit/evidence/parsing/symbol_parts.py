@@ -1,4 +1,4 @@
-"""Runs in a confined child: files with symbols out of stored parts, as the native reader needs them."""
+"""Sandboxed process: unpack stored symbol parts into the files that the native reader needs."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from collectors.runner.symbols import (
 )
 from culprit.infra.artifacts.stored_part import StoredPart
 
-#: Programs are smaller. The files are sparse, but each is mapped as a whole while it is read.
+#: Programs are smaller. The files are sparse, but the reader maps each of them completely.
 MAX_FILE_BYTES = 2 << 30
 DIRECTORY = Path("symbols")
-#: Parts that compilers wrote, and what the reader expects as their names.
+#: Parts that JIT compilers wrote, and the file names that the reader expects.
 _GENERATED = (
     (re.compile(re.escape(name_map_part("PID")).replace("PID", "([0-9]{1,9})")), "perf-{}.map"),
     (re.compile(re.escape(name_dump_part("PID")).replace("PID", "([0-9]{1,9})")), "jit-{}.dump"),
@@ -38,10 +38,10 @@ def open_part(described: Mapping[str, Any]) -> StoredPart:
 
 
 def unpack_symbols(described: Mapping[str, Any]) -> SymbolFiles:
-    """Write what names functions below `DIRECTORY`, and return where it is.
+    """Write symbol files below `DIRECTORY`, and return their paths.
 
     `described`: the parts of the collector `symbols` by name, see `collectors.runner.symbols`, and `kallsyms`. A file
-    that cannot be read is left out: its functions have no names.
+    that cannot be read is omitted: its functions have no names.
     """
     store, maps = DIRECTORY / "files", DIRECTORY / "maps"
     store.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""What goes in and out about comparisons of profiles."""
+"""Request and response schemas of profile comparisons."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ComparisonSide(BaseModel):
     @field_validator("filter")
     @classmethod
     def _require_pattern(cls, value: ProfileFilterParams) -> ProfileFilterParams:
-        """Refuse what is no pattern when it arrives; the comparison is built later."""
+        """Raise ValueError for an invalid pattern at once, because the comparison is built later."""
         if value.stack:
             try:
                 match_names([], value.stack, regex=True)
@@ -35,10 +35,10 @@ class ComparisonSide(BaseModel):
 
 
 class ComparisonCreate(BaseModel):
-    """What to compare: A is before, the baseline; B is after.
+    """Two sides to compare: A is the baseline (before), B is after.
 
-    `by_base`: compare names without the marks of a build, and frames without a name by their module. By default
-    unless both sides are parts of one profile.
+    `by_base`: compare names without the marks of a build, and frames without a name by their module. The default is
+    true unless both sides are parts of one profile.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -49,10 +49,11 @@ class ComparisonCreate(BaseModel):
 
 
 class ComparisonParams(BaseModel):
-    """How to look at a comparison: what weights are divided by, and which side is A.
+    """Normalization of a comparison, and whether its sides are swapped.
 
-    `share`: samples; `cpu`: CPU seconds, that is samples of busy CPUs; `wall`: seconds of the recording; `work`: units
-    of work, given as `work_a` and `work_b` for A and B as they were compared.
+    `normalize` selects the divisor of weights. `share`: samples; `cpu`: CPU seconds, that is samples of busy CPUs;
+    `wall`: seconds of the recording; `work`: units of work, given as `work_a` and `work_b` for the sides before they
+    are swapped.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -68,9 +69,9 @@ class ProfileFilterResponse(ProfileFilterParams):
 
 
 class ComparisonSideResponse(BaseModel):
-    """One side, with what it is called; a profile that was deleted since has no label.
+    """One side with its label; null if the profile was deleted since.
 
-    `profiles`: how many are added up in it, of which `profile_id` is the first.
+    `profiles` is the number of profiles that are added up in this side; `profile_id` is the first of them.
     """
 
     profile_id: UUID
@@ -81,7 +82,7 @@ class ComparisonSideResponse(BaseModel):
 
 
 class ComparisonResponse(BaseModel):
-    """A comparison without its tree. `by_base`: names are without the marks of a build."""
+    """A comparison without its tree. `by_base`: names are compared without the marks of a build."""
 
     id: UUID
     state: Literal["queued", "running", "ready", "failed"]
@@ -97,10 +98,10 @@ Verdict = Literal["changed", "noise", "few"]
 
 
 class ComparisonTreeNode(RenderedFrame):
-    """A frame of both sides: its weights, delta = B - A per exposure, and whether that is more than chance.
+    """A frame of both sides: its weights, delta = B - A per exposure, and the result of the significance test.
 
-    `z` is the score, `p` its probability corrected for all tests, `noise` the least difference that would be marked;
-    null where there are too few samples to test. `verdict` is null where frames were pruned.
+    `z` is the score, `p` its probability corrected for all tests, `noise` the smallest significant difference. They
+    are null if there are too few samples to test. `verdict` is null for pruned frames.
     """
 
     a: int
@@ -114,7 +115,7 @@ class ComparisonTreeNode(RenderedFrame):
 
 
 class VanishedPath(BaseModel):
-    """A path that only A has, at the frame where the sides part. `changed`: more than chance."""
+    """A path that only A has, down to the first frame that B lacks. `changed`: statistically significant."""
 
     path: list[str]
     node: int
@@ -123,7 +124,7 @@ class VanishedPath(BaseModel):
 
 
 class NewPath(BaseModel):
-    """A path that only B has, at the frame where the sides part. `changed`: more than chance."""
+    """A path that only B has, down to the first frame that A lacks. `changed`: statistically significant."""
 
     path: list[str]
     node: int
@@ -132,10 +133,11 @@ class NewPath(BaseModel):
 
 
 class ComparisonHead(BaseModel):
-    """What a comparison is about. Weights are divided by `exposure_a` and `exposure_b`.
+    """Totals and normalization of a comparison. Weights are divided by `exposure_a` and `exposure_b`.
 
-    `seconds_a`, `seconds_b`: of the recordings, 0 without times. `bursts`: whether the variance between slices of
-    time was measured, or is assumed for profiles without times. `tests`: how many differences were tested at once.
+    `seconds_a`, `seconds_b`: duration of the recordings, 0 without times. `bursts`: whether the variance between
+    slices of time was measured, or is assumed for profiles without times. `tests`: number of differences that were
+    tested at once.
     """
 
     total_a: int
@@ -155,10 +157,10 @@ class ComparisonHead(BaseModel):
 
 
 class ComparisonTreeResponse(ComparisonHead):
-    """The tree of a comparison, as wide as one side, and the paths that only one side has.
+    """The tree of a comparison with the widths of one side, and the paths that only one side has.
 
-    `merged`: base name → the names of functions that are drawn under it. `modules`: frames without a name that are
-    compared by module → how many addresses they had.
+    `merged`: base name → full names of the functions that are displayed under it. `modules`: name of unnamed frames
+    that are compared by module → the number of their addresses.
     """
 
     width_of: Literal["a", "b"]
@@ -172,7 +174,7 @@ class ComparisonTreeResponse(ComparisonHead):
 
 
 class WeightChangeResponse(BaseModel):
-    """The weights of a function on both sides, and what a frame of a comparison has."""
+    """The weights of a function on both sides, with the test result as in `ComparisonTreeNode`."""
 
     a: int
     b: int
@@ -183,7 +185,7 @@ class WeightChangeResponse(BaseModel):
 
 
 class ComparedFunctionResponse(BaseModel):
-    """One function: `self` where it is innermost, `total` where it is anywhere on a stack."""
+    """One function: `self` is the weight of stacks with it innermost, `total` of all stacks that contain it."""
 
     frame: str
     kind: FrameKind
@@ -192,13 +194,13 @@ class ComparedFunctionResponse(BaseModel):
 
 
 class ComparedFunctionsResponse(ComparisonHead):
-    """Functions: first those that changed by more than chance, then the others, by the size of the difference."""
+    """Functions with a significant change, then the others, each by the size of the difference."""
 
     rows: list[ComparedFunctionResponse]
 
 
 class ComparisonWorkResponse(BaseModel):
-    """Requests that an application answered well during each side; null where its series do not cover both."""
+    """Number of successful requests during each side; null if the application series do not cover both."""
 
     a: float | None
     b: float | None

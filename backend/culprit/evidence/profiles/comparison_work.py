@@ -1,4 +1,4 @@
-"""How much an application did during each side of a comparison, from the series of its runs."""
+"""Count the successful requests of an application during each side of a comparison, from the series of its runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ METRICS = frozenset({"app.requests_per_s", "app.errors_pct"})
 def measure_work(
     session: Session, store: ArtifactStore, actor: Actor, row: ProfileComparison
 ) -> ComparisonWorkResponse:
-    """Return the requests that were answered well during each side; none unless known of both."""
+    """Return the number of successful requests during each side; both are None if one side has no data."""
     sides = [_measure_side(session, store, actor, side) for side in (row.a, row.b)]
     if any(side is None for side in sides):
         return ComparisonWorkResponse(a=None, b=None)
@@ -41,7 +41,7 @@ def _measure_side(session: Session, store: ArtifactStore, actor: Actor, side: Js
 
 
 def _measure_profile(session: Session, store: ArtifactStore, profile: Profile, chosen: Json) -> float:
-    """Return the requests while the samples of a side were taken; 0 if not measured."""
+    """Return the number of successful requests in the time range of a side; 0 if not measured."""
     if profile.t0_ns is None or profile.t1_ns is None:
         return 0.0
     first = max(profile.t0_ns, chosen.get("from_ns") or profile.t0_ns)

@@ -36,7 +36,7 @@ MAX_PATH = 400
 def create_comparison(
     session: Session, actor: Actor, comparison_create: ComparisonCreate
 ) -> ProfileComparison:
-    """Saves a comparison and has it built. Both profiles must exist for this actor and have one unit."""
+    """Store a comparison and queue its build. The actor must see both profiles, and their units must be equal."""
     authorize(actor, "profile.compare")
     a, b = (
         service.get_profile(session, actor, side.profile_id)
@@ -47,7 +47,7 @@ def create_comparison(
     for profile in (a, b):
         if profile.state == "failed":
             service.require_ready(profile)
-    # Two parts of one profile are of one build: its names and addresses mean the same on both sides.
+    # Two parts of one profile are of the same build: names and addresses are comparable.
     by_base = a.id != b.id if comparison_create.by_base is None else comparison_create.by_base
     row = ProfileComparison(
         a={**_side_to_json(comparison_create.a), "by_base": by_base},
@@ -66,7 +66,7 @@ def _side_to_json(side: ComparisonSide) -> Json:
 
 
 def get_comparison(session: Session, actor: Actor, comparison_id: UUID) -> ProfileComparison:
-    """A comparison of which all profiles exist for this actor; raises NotFoundError."""
+    """Return a comparison whose profiles the actor can all see, or raise NotFoundError."""
     authorize(actor, "profile.read")
     row = queries.find_comparison(session, comparison_id)
     if row is None:
@@ -78,17 +78,17 @@ def get_comparison(session: Session, actor: Actor, comparison_id: UUID) -> Profi
 
 
 def build_comparison_response(session: Session, actor: Actor, row: ProfileComparison) -> ComparisonResponse:
-    """A comparison as it is sent."""
+    """Return the response of a comparison, without its tree."""
     sides = []
     for side in (row.a, row.b):
         profile = queries.find_profile(session, actor, UUID(side["profile_id"]))
-        known = service.build_profile_responses(session, [profile])[0] if profile is not None else None
+        response = service.build_profile_responses(session, [profile])[0] if profile is not None else None
         sides.append(
             ComparisonSideResponse(
                 profile_id=side["profile_id"],
                 filter=side["filter"],
-                label=known.label if known else None,
-                run_id=known.run_id if known else None,
+                label=response.label if response else None,
+                run_id=response.run_id if response else None,
                 profiles=1 + len(side.get("also", ())),
             )
         )
@@ -105,7 +105,7 @@ def build_comparison_response(session: Session, actor: Actor, row: ProfileCompar
 
 
 def load_comparison(store: ArtifactStore, row: ProfileComparison) -> ComparisonTrie:
-    """Return its stored result.
+    """Return the stored result of a comparison.
 
     Raises GoneError if it was deleted, ConflictError while it is built, if that failed, or if the result is lost.
     """
@@ -122,7 +122,10 @@ def load_comparison(store: ArtifactStore, row: ProfileComparison) -> ComparisonT
 
 
 def draw_comparison(comparison: ComparisonTrie, params: ComparisonParams) -> ComparisonDrawing:
-    """Return a comparison as it is looked at. Raises InvalidRequestError if it lacks what it is divided by."""
+    """Return the normalized drawing of a comparison, with swapped sides on request.
+
+    Raises InvalidRequestError if the comparison has no data for this normalization.
+    """
     work = None
     if params.normalize == "work":
         if params.work_a is None or params.work_b is None:
@@ -140,24 +143,27 @@ def draw_comparison(comparison: ComparisonTrie, params: ComparisonParams) -> Com
 def render_comparison_tree(
     comparison: ComparisonTrie, params: ComparisonParams, *, width: int, root: int, width_of: SideName
 ) -> bytes:
-    """The JSON of its tree, as wide as a side; with paths that only one side has."""
+    """Return the JSON of the tree below `root`, and of the paths that only one side has.
+
+    The weights of the side `width_of` set the frame widths. Raises NotFoundError if the node does not exist.
+    """
     drawing = draw_comparison(comparison, params)
     try:
         tree = drawing.render_tree(width, root, width_of)
     except IndexError:
         raise NotFoundError("profile.no_such_node", node=root) from None
-    more = _build_head(drawing, params) | {
+    fields = _build_head(drawing, params) | {
         "width_of": width_of,
         "vanished": [_path_to_json(item, "a") for item in drawing.list_vanished_paths()],
         "new": [_path_to_json(item, "b") for item in drawing.list_new_paths()],
         "merged": {base: list(names) for base, names in comparison.merged.items()},
         "modules": dict(comparison.modules),
     }
-    return render_tree_json(tree, more, drawing.list_path(root)).encode("utf-8", "replace")
+    return render_tree_json(tree, fields, drawing.list_path(root)).encode("utf-8", "replace")
 
 
 def list_changed_functions(comparison: ComparisonTrie, params: ComparisonParams, limit: int) -> Json:
-    """Functions: first those that changed by more than chance."""
+    """Return the functions of both sides, those with a statistically significant change first."""
     drawing = draw_comparison(comparison, params)
     rows = [
         {"frame": row.frame, "kind": row.kind, "self": asdict(row.own), "total": asdict(row.total)}

@@ -54,7 +54,7 @@ ATTACHMENT = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "s
 
 
 class ProfileTreeParams(ProfileViewParams):
-    """How to draw, and of which samples. `path` names the frames down to the one to draw, without the root."""
+    """Parameters of a flame graph. `path` are the frame names from below the root to the node to display."""
 
     width: Annotated[int, Query(ge=1, le=MAX_WIDTH)] = 1200
     root: Annotated[int, Query(ge=0, lt=1 << 53, description="A node's id: draw what is below it")] = 0
@@ -63,14 +63,14 @@ class ProfileTreeParams(ProfileViewParams):
 
 
 class SandwichParams(ProfileViewParams):
-    """Which function to draw between its callers and callees, and of which samples."""
+    """The function of a sandwich view, and the samples."""
 
     function: Annotated[str, Query(min_length=1, max_length=4096)]
     width: Annotated[int, Query(ge=1, le=MAX_WIDTH)] = 1200
 
 
 class SampleTracksParams(ProfileFilterParams):
-    """How to divide samples and time, and which samples."""
+    """Grouping and time bins of sample tracks, and the samples."""
 
     by: TrackKey = "thread"
     bins: Annotated[int, Query(ge=1, le=2000)] = 240
@@ -78,27 +78,27 @@ class SampleTracksParams(ProfileFilterParams):
 
 
 class FunctionTableParams(ProfileViewParams):
-    """How many rows, and of which samples."""
+    """Maximum number of functions, and the samples."""
 
     limit: Annotated[int, Query(ge=1, le=2000)] = 500
 
 
 class ProfileSearchParams(ProfileViewParams):
-    """What to look for, and in which samples."""
+    """Search text or pattern, and the samples."""
 
     q: Annotated[str, Query(min_length=1, max_length=200)]
     regex: bool = False
 
 
 class HeatMatrixParams(ProfileFilterParams):
-    """The size of the matrix, and of which samples. `bins` 0: one per second."""
+    """Size of the heat matrix, and the samples. `bins` 0: bins of one second."""
 
     bins: Annotated[int, Query(ge=0, le=MAX_WIDTH)] = 0
     rows: Annotated[int, Query(ge=1, le=200)] = 50
 
 
 class ComparisonTreeParams(ComparisonParams):
-    """How to draw a comparison. `width_of`: the side that sets the width; paths of the other side alone have none."""
+    """Parameters of a comparison tree. `width_of`: the side that sets widths; paths only in the other have none."""
 
     width: Annotated[int, Query(ge=1, le=MAX_WIDTH)] = 1200
     root: Annotated[int, Query(ge=0, lt=1 << 53, description="A node's id: draw what is below it")] = 0
@@ -106,13 +106,13 @@ class ComparisonTreeParams(ComparisonParams):
 
 
 class ComparisonFunctionsParams(ComparisonParams):
-    """How many rows, and how to look at them."""
+    """Maximum number of functions, and their normalization."""
 
     limit: Annotated[int, Query(ge=1, le=2000)] = 200
 
 
 class ProfileExportParams(ProfileFilterParams):
-    """The format and the samples; `raw` is the recording as it was stored."""
+    """Export format and samples; `raw` is the stored recording."""
 
     format: service.ExportFormat | Literal["raw"]
 
@@ -127,7 +127,7 @@ def list_profiles(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[ProfileResponse]:
-    """Profiles, newest first."""
+    """Return profiles, newest first."""
     authorize(actor, "profile.read")
     return build_page(
         db,
@@ -141,7 +141,7 @@ def list_profiles(
 
 @router.get("/profiles/{profile_id}")
 def get_profile(profile_id: UUID, db: DbDep, actor: CurrentActor) -> ProfileResponse:
-    """One profile; `state` shows whether it is ready to display."""
+    """Return a profile; it can be displayed when its `state` is `ready`."""
     return service.build_profile_responses(db, [service.get_profile(db, actor, profile_id)])[0]
 
 
@@ -149,7 +149,7 @@ def get_profile(profile_id: UUID, db: DbDep, actor: CurrentActor) -> ProfileResp
 def get_tree(
     profile_id: UUID, db: DbDep, actor: CurrentActor, params: Annotated[ProfileTreeParams, Query()]
 ) -> Response:
-    """A flame graph, pruned below half a pixel of `width`."""
+    """Return the tree of a flame graph, without frames narrower than half a pixel of `width`."""
     profile = service.get_profile(db, actor, profile_id)
     release_connection(db)
     body = service.render_tree(
@@ -169,7 +169,7 @@ def get_tree(
 def get_table(
     profile_id: UUID, db: DbDep, actor: CurrentActor, params: Annotated[FunctionTableParams, Query()]
 ) -> Response:
-    """The heaviest functions, by own and by total weight."""
+    """Return the heaviest functions, by own and by total weight."""
     profile = service.get_profile(db, actor, profile_id)
     release_connection(db)
     return fast_json(
@@ -183,7 +183,7 @@ def get_table(
 def get_sandwich(
     profile_id: UUID, db: DbDep, actor: CurrentActor, params: Annotated[SandwichParams, Query()]
 ) -> Response:
-    """One function between its callers and its callees, over all of its calls."""
+    """Return a function with the trees of its callers and callees, over all of its calls."""
     profile = service.get_profile(db, actor, profile_id)
     release_connection(db)
     body = service.render_sandwich(
@@ -201,7 +201,7 @@ def get_sandwich(
 def get_sample_tracks(
     profile_id: UUID, db: DbDep, actor: CurrentActor, params: Annotated[SampleTracksParams, Query()]
 ) -> Response:
-    """Samples over time by thread, process or CPU."""
+    """Return samples over time by thread, process or CPU."""
     profile = service.get_profile(db, actor, profile_id)
     release_connection(db)
     return fast_json(
@@ -220,7 +220,7 @@ def get_sample_tracks(
 def get_unnamed(
     profile_id: UUID, db: DbDep, actor: CurrentActor, params: Annotated[ProfileFilterParams, Query()]
 ) -> Response:
-    """Modules whose symbols are missing, with the reason."""
+    """Return the modules without symbols, and the reasons."""
     profile = service.get_profile(db, actor, profile_id)
     release_connection(db)
     return fast_json(service.list_unnamed(artifact_store(), profile, params.to_filter()))
@@ -230,7 +230,7 @@ def get_unnamed(
 def search_profile(
     profile_id: UUID, db: DbDep, actor: CurrentActor, params: Annotated[ProfileSearchParams, Query()]
 ) -> Response:
-    """Frames whose name contains `q`, and the share of the samples that run through them."""
+    """Return frames whose name contains `q`, and the share of the samples that contain them."""
     profile = service.get_profile(db, actor, profile_id)
     release_connection(db)
     return fast_json(
@@ -249,7 +249,7 @@ def search_profile(
 def get_heat(
     profile_id: UUID, db: DbDep, actor: CurrentActor, params: Annotated[HeatMatrixParams, Query()]
 ) -> Response:
-    """When samples fell, below the second."""
+    """Return a subsecond heat map of the samples."""
     profile = service.get_profile(db, actor, profile_id)
     release_connection(db)
     return fast_json(
@@ -261,7 +261,7 @@ def get_heat(
 def get_facets(
     profile_id: UUID, db: DbDep, actor: CurrentActor, params: Annotated[ProfileFilterParams, Query()]
 ) -> Response:
-    """CPUs, processes, threads and modules by weight."""
+    """Return the CPUs, processes, threads, modules and control groups to filter by, heaviest first."""
     profile = service.get_profile(db, actor, profile_id)
     release_connection(db)
     return fast_json(service.list_facets(artifact_store(), profile, params.to_filter()))
@@ -271,7 +271,7 @@ def get_facets(
 def export_profile(
     profile_id: UUID, db: DbDep, actor: CurrentActor, params: Annotated[ProfileExportParams, Query()]
 ) -> Response:
-    """A file for other tools; always an attachment."""
+    """Download a profile as a file for other tools."""
     profile = service.get_profile(db, actor, profile_id)
     label = service.build_profile_responses(db, [profile])[0].label
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", label).strip("-.") or "profile"
@@ -280,11 +280,11 @@ def export_profile(
     title = f"{label} ({profile.unit})"
     release_connection(db)
     pieces = service.export_profile(artifact_store(), profile, params.to_filter(), params.format, title)
-    written = service.EXPORTS[params.format]
+    writer = service.EXPORTS[params.format]
     return StreamingResponse(
         pieces,
-        media_type=written.media_type,
-        headers={**ATTACHMENT, **_attachment_header(f"{stem}.{written.suffix}")},
+        media_type=writer.media_type,
+        headers={**ATTACHMENT, **_attachment_header(f"{stem}.{writer.suffix}")},
     )
 
 
@@ -315,7 +315,7 @@ def _attachment_header(name: str) -> dict[str, str]:
 def create_comparison(
     body: ComparisonCreate, db: DbDep, actor: CurrentActor, once: Once
 ) -> ComparisonResponse | JSONResponse:
-    """Compare B (after) with A (before); a worker builds it, and `state` shows when it is ready."""
+    """Compare B (after) with A (before). A worker builds the comparison; it is complete when `state` is `ready`."""
     return once(
         body,
         lambda: comparisons.build_comparison_response(
@@ -327,7 +327,7 @@ def create_comparison(
 
 @router.get("/comparisons/{comparison_id}")
 def get_comparison(comparison_id: UUID, db: DbDep, actor: CurrentActor) -> ComparisonResponse:
-    """One comparison."""
+    """Return a comparison without its tree."""
     return comparisons.build_comparison_response(
         db, actor, comparisons.get_comparison(db, actor, comparison_id)
     )
@@ -337,7 +337,7 @@ def get_comparison(comparison_id: UUID, db: DbDep, actor: CurrentActor) -> Compa
 def get_comparison_tree(
     comparison_id: UUID, db: DbDep, actor: CurrentActor, params: Annotated[ComparisonTreeParams, Query()]
 ) -> Response:
-    """Its tree, as wide as one side; every node holds a, b and delta = B - A."""
+    """Return the tree of a comparison with the widths of one side; each node has a, b and delta = B - A."""
     row = comparisons.get_comparison(db, actor, comparison_id)
     release_connection(db)
     store = artifact_store()
@@ -355,7 +355,7 @@ def get_comparison_tree(
 def get_comparison_functions(
     comparison_id: UUID, db: DbDep, actor: CurrentActor, params: Annotated[ComparisonFunctionsParams, Query()]
 ) -> Response:
-    """Functions of both sides: first those that changed by more than chance."""
+    """Return the functions of both sides, those with a statistically significant change first."""
     row = comparisons.get_comparison(db, actor, comparison_id)
     release_connection(db)
     comparison = comparisons.load_comparison(artifact_store(), row)
@@ -364,6 +364,6 @@ def get_comparison_functions(
 
 @router.get("/comparisons/{comparison_id}/work")
 def get_comparison_work(comparison_id: UUID, db: DbDep, actor: CurrentActor) -> ComparisonWorkResponse:
-    """Requests during each side, from the application series of their runs."""
+    """Return the number of requests during each side, from the application series of its runs."""
     row = comparisons.get_comparison(db, actor, comparison_id)
     return comparison_work.measure_work(db, artifact_store(), actor, row)

@@ -1,8 +1,8 @@
-"""Profiles and comparisons that are open in this process.
+"""LRU cache of memory-mapped profiles and comparisons in this process.
 
-A brush asks the same profile many times a second. Opened files stay mapped, the ones used longest ago go
-first when together they are larger than MAX_BYTES. Files are content-addressed, so nothing open is ever
-stale.
+Dragging a time selection requests the same profile many times per second, so opened files stay mapped. The least
+recently used ones are closed when their total size exceeds MAX_BYTES. Files are content-addressed, so an open file is
+never stale.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from culprit.domain.profiles.comparison import ComparisonTrie
 from culprit.domain.profiles.stacks import StackProfile
 
 MAX_BYTES = 1 << 30
-# What is derived of a table (names, masks) and kept with it, as a share of the size of its file.
+# Memory of a table with derived data (names, masks), as a multiple of its file size.
 DERIVED_SIZE_FACTOR = 1.5
 
 Opened = TypeVar("Opened")
 
 
 class FileCache(Generic[Opened]):
-    """Opened files by content address, least recently used first. Safe to use from several threads."""
+    """LRU cache of opened files by content address. It is thread-safe."""
 
     def __init__(self, load: Callable[[Path], Opened], max_bytes: int = MAX_BYTES) -> None:
         self._load = load
@@ -36,16 +36,16 @@ class FileCache(Generic[Opened]):
         self._bytes = 0
 
     def get(self, key: str, path: Callable[[str], Path]) -> Opened:
-        """The file `key`; `path` finds it where it is not open yet. Raises what either raises."""
+        """Return the file with this key; open it at `path(key)` if necessary. Errors of `path` and `load` propagate."""
 
         def load() -> tuple[Opened, int]:
-            place = path(key)
-            return self._load(place), int(place.stat().st_size * DERIVED_SIZE_FACTOR)
+            file = path(key)
+            return self._load(file), int(file.stat().st_size * DERIVED_SIZE_FACTOR)
 
         return self.get_or_make(key, load)
 
     def get_or_make(self, key: str, make: Callable[[], tuple[Opened, int]]) -> Opened:
-        """What is stored as `key`; `make` returns it with its size in bytes where it is not there yet."""
+        """Return the entry of `key`. If it is missing, `make` returns it with its size in bytes."""
         with self._lock:
             if key in self._open:
                 self._open.move_to_end(key)
@@ -73,7 +73,7 @@ def _load_profile(path: Path) -> StackProfile:
 
 PROFILES: FileCache[StackProfile] = FileCache(_load_profile)
 TRANSFORMED: FileCache[StackProfile] = FileCache(_load_profile, 256 << 20)
-"""Profiles with changed stacks, by content address and change."""
+"""Profiles with transformed stacks, by content address and transform."""
 
 SCHEDULES: FileCache[SchedTable] = FileCache(SchedTable.load, 512 << 20)
 COMPARISONS: FileCache[ComparisonTrie] = FileCache(ComparisonTrie.load, 256 << 20)

@@ -20,7 +20,7 @@ from culprit.infra.models.hosts.host import Host
 
 
 def profiles_query(actor: Actor, host: UUID | None = None, run: UUID | None = None) -> Select[Profile]:
-    """The profiles that exist for this actor."""
+    """Select the profiles that the actor can see, optionally of one host or run."""
     query = select(Profile).where(Profile.run_id.in_(select(Run.id).where(visible_runs_clause(actor))))
     if host is not None:
         query = query.where(Profile.host_id == host)
@@ -30,24 +30,24 @@ def profiles_query(actor: Actor, host: UUID | None = None, run: UUID | None = No
 
 
 def find_profile(session: Session, actor: Actor, profile_id: UUID) -> Profile | None:
-    """One profile, where it exists for this actor."""
+    """Return a profile, or None if the actor cannot see it."""
     return session.scalar(profiles_query(actor).where(Profile.id == profile_id))
 
 
 def find_side_profiles(session: Session, actor: Actor, side: Mapping[str, Any]) -> list[Profile] | None:
-    """The profiles of one side of a comparison, in their order; None where one does not exist for this actor."""
+    """Return the profiles of one side of a comparison in their order, or None if the actor cannot see all of them."""
     ids = [UUID(profile_id) for profile_id in (side["profile_id"], *side.get("also", ()))]
     results = {item.id: item for item in session.scalars(profiles_query(actor).where(Profile.id.in_(ids)))}
     return [results[item] for item in ids] if results.keys() >= set(ids) else None
 
 
 def load_hosts(session: Session, ids: set[UUID]) -> dict[UUID, Host]:
-    """Hosts by id."""
+    """Return hosts by ID."""
     return {host.id: host for host in session.scalars(select(Host).where(Host.id.in_(ids)))}
 
 
 def load_capture_names(session: Session, run_ids: set[UUID]) -> dict[UUID, Row[UUID, int, str, str]]:
-    """Number, source and reason of each run's capture; the reason of an import is the name of its file."""
+    """Return (id, number, source, reason) of each run's capture by run ID; the reason of an import is its file name."""
     requested = select(Run.id, Capture.number, Capture.source, Capture.reason)
     query = requested.join(Capture, Capture.id == Run.capture_id).where(Run.id.in_(run_ids))
     return {row.id: row for row in session.execute(query)}
@@ -59,7 +59,7 @@ def find_comparison(session: Session, comparison_id: UUID) -> ProfileComparison 
 
 
 def find_raw_artifact(session: Session, profile: Profile) -> Artifact | None:
-    """The bytes that a profile was recorded as, or where there are none, read from."""
+    """Return the artifact with the raw recording of a profile, else the part that it was parsed from, or None."""
     source = profile.source or {}
     names = [name for name in (source.get("raw_part"), source.get("part")) if name]
     results = {
@@ -74,11 +74,11 @@ def find_raw_artifact(session: Session, profile: Profile) -> Artifact | None:
 
 
 def find_scheduler_profile(session: Session, run_id: UUID) -> Profile | None:
-    """The scheduler's events of a run."""
+    """Return the profile with the scheduler events of a run, or None."""
     query = select(Profile).where(Profile.run_id == run_id, Profile.kind == "sched").order_by(Profile.id)
     return session.scalars(query).first()
 
 
 def find_run(session: Session, actor: Actor, run_id: UUID) -> Run | None:
-    """One run, where it exists for this actor."""
+    """Return a run, or None if the actor cannot see it."""
     return session.scalar(select(Run).where(Run.id == run_id, visible_runs_clause(actor)))

@@ -1,4 +1,4 @@
-"""What goes in and out about profiles. Weights are in the profile's unit: samples, or nanoseconds."""
+"""Request and response schemas of profiles. Weights are in the profile's unit: samples, or nanoseconds."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ FrameName = Annotated[str, Field(max_length=4096)]
 
 
 class ProfileFilterParams(BaseModel):
-    """Which samples. Lists are "any of", fields join by "and"; `comm` is processes, `thread` threads.
+    """A filter of samples. Values in a list combine with "or", fields with "and".
 
-    `module` and `stack` (an RE2 pattern of a name) let a sample through if one frame of its stack matches. `cgroup`:
-    paths of control groups, with those below them. `softirq_only`: samples during a softirq, in any thread.
+    `comm` are process names, `thread` thread names. `module` and `stack` (an RE2 pattern of a name) select a sample if
+    at least one frame of its stack matches. `cgroup`: paths of control groups, including their descendants.
+    `softirq_only`: samples during a softirq, in any thread.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -46,14 +47,14 @@ class ProfileFilterParams(BaseModel):
     @field_validator("cpu", "pid", "tid", "comm", "thread", "module", "cgroup", mode="before")
     @classmethod
     def _wrap_single_value(cls, value: object) -> object:
-        """A single value is a list of one; null is none; numbers may come separated by commas."""
+        """Return a list: a single value becomes a list, null an empty list, and "1,2" is split at commas."""
         if value is None:
             return []
         items = list(value) if isinstance(value, list | tuple) else [value]
         return [part for item in items for part in _split(item)]
 
     def to_filter(self) -> SampleFilter:
-        """The same for `culprit.domain`."""
+        """Return the filter as a domain object."""
         return SampleFilter(
             self.from_ns,
             self.to_ns,
@@ -71,12 +72,12 @@ class ProfileFilterParams(BaseModel):
 
     @property
     def empty(self) -> bool:
-        """Whether everything passes."""
+        """Return whether the filter selects all samples."""
         return self == ProfileFilterParams()
 
 
 class ProfileViewParams(ProfileFilterParams):
-    """Which samples, and how their stacks are changed: see `FrameTransform`. Frames are exact names."""
+    """A filter of samples, and a transform of their stacks (see `FrameTransform`). Frames are exact names."""
 
     group_unnamed: bool = False
     hide: Annotated[list[FrameName], Field(max_length=50)] = []
@@ -84,7 +85,7 @@ class ProfileViewParams(ProfileFilterParams):
     fold: bool = False
 
     def to_transform(self) -> FrameTransform:
-        """The changes for `culprit.domain`."""
+        """Return the transform as a domain object."""
         return FrameTransform(self.group_unnamed, tuple(self.hide), self.focus, self.fold)
 
 
@@ -95,7 +96,7 @@ def _split(item: object) -> list[object]:
 
 
 class ProfileResponse(BaseModel):
-    """A profile without its samples. `failure` is a sentence; the times are null where samples have none."""
+    """A profile without its samples. `failure` is a message; `t0_ns` and `t1_ns` are null if samples have no times."""
 
     id: UUID
     run_id: UUID
@@ -121,8 +122,7 @@ FrameKind = Literal["root", "comm", "user", "kernel", "jit", "inlined", "unknown
 
 
 class RenderedFrame(BaseModel):
-    """One frame below its callers; value = self + values of children. Kind `pruned` replaces frames that
-    are too narrow."""
+    """One frame of a tree; value = self + values of children. Kind `pruned` replaces frames that are too narrow."""
 
     id: int
     name: str
@@ -133,20 +133,20 @@ class RenderedFrame(BaseModel):
 
 
 class TreeNode(RenderedFrame):
-    """A frame with those below it."""
+    """A frame with the frames that it calls."""
 
     children: list[TreeNode]
 
 
 class PathStep(BaseModel):
-    """A frame between the root and the one that a tree begins with."""
+    """A frame on the path from the root of the profile to the first frame of a tree."""
 
     id: int
     name: str
 
 
 class ProfileTreeResponse(BaseModel):
-    """A tree with the totals of its view, and the frames below its root."""
+    """A tree, the totals of its view, and the path from the root of the profile to the tree."""
 
     total: int
     samples: int
@@ -157,7 +157,7 @@ class ProfileTreeResponse(BaseModel):
 
 
 class FunctionRowResponse(BaseModel):
-    """One function: `self` where it is innermost, `total` where it is anywhere on a stack."""
+    """One function: `self` is the weight of stacks with it innermost, `total` of all stacks that contain it."""
 
     frame: str
     module: str
@@ -174,7 +174,7 @@ class FunctionTableResponse(BaseModel):
 
 
 class ProfileSearchResponse(BaseModel):
-    """What of a view runs through matching frames; each sample counts once."""
+    """Frames that match a search, and the weight of the samples that contain them; each sample counts once."""
 
     weight: int
     share: float
@@ -183,7 +183,7 @@ class ProfileSearchResponse(BaseModel):
 
 
 class HeatMatrixResponse(BaseModel):
-    """When samples fell: `rows[r][b]` is the weight at offset r of bin b."""
+    """Weights of samples over time: `rows[r][b]` is the weight at offset r in bin b."""
 
     t0_ns: int
     bin_ns: int
@@ -229,7 +229,7 @@ class CgroupFacet(BaseModel):
 
 
 class ProfileFacetsResponse(BaseModel):
-    """What there is to filter by, heaviest first. `softirq`: the weight of samples during a softirq."""
+    """Available filter values, heaviest first. `softirq`: the weight of samples during a softirq."""
 
     cpus: list[CpuFacet]
     processes: list[ProcessFacet]
@@ -240,7 +240,7 @@ class ProfileFacetsResponse(BaseModel):
 
 
 class SampleTrackResponse(BaseModel):
-    """The samples of a thread, process or CPU; what does not apply is -1 or empty. `counts` are weights per bin."""
+    """The samples of a thread, process or CPU. Unused fields are -1 or empty; `counts` are weights per bin."""
 
     cpu: int
     pid: int
@@ -253,7 +253,7 @@ class SampleTrackResponse(BaseModel):
 class SampleTracksResponse(BaseModel):
     """Samples over time by thread, process or CPU, heaviest first; bin b starts at t0_ns + b * bin_ns.
 
-    `tracks_total`: how many there are, displayed or not.
+    `tracks_total` also counts the tracks over the limit.
     """
 
     t0_ns: int
@@ -263,9 +263,9 @@ class SampleTracksResponse(BaseModel):
 
 
 class UnnamedModuleResponse(BaseModel):
-    """A module with frames that have no name, and why; `weight` where such a frame is innermost.
+    """A module with unnamed frames; `weight` is that of stacks with such a frame innermost.
 
-    `reason` is concluded from the module's path; `explanation`, where there is one, from fetching its symbols.
+    `reason` is derived from the path of the module; `explanation` from the result of fetching its symbols, if any.
     """
 
     module: str

@@ -1,4 +1,4 @@
-"""Answers about profiles. Everything is computed over the full trie; what is drawn never decides a total."""
+"""Load, render, search and export profiles. Totals are computed over the full trie, before it is pruned for display."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ from culprit.web.schemas import HostRef
 
 FIRST_WIDTH = 1200
 UNCHANGED = FrameTransform()
-# A transformed profile has columns and nodes of its own; names are shared.
+# Estimated size of a transformed profile: it copies columns and nodes, and shares the names.
 ROW_BYTES, NODE_BYTES = 8, 64
 
 
 def build_profile_responses(session: Session, rows: Sequence[Profile]) -> list[ProfileResponse]:
-    """Profiles as they are sent."""
+    """Return the responses of profiles, with their hosts and labels."""
     hosts = queries.load_hosts(session, {row.host_id for row in rows if row.host_id is not None})
     captures = queries.load_capture_names(session, {row.run_id for row in rows})
     return [
@@ -65,8 +65,8 @@ def build_profile_responses(session: Session, rows: Sequence[Profile]) -> list[P
 
 def _build_profile_response(row: Profile, host: Any, capture: Any) -> ProfileResponse:
     names = ProfileResponse.model_fields.keys() - {"host", "label"}
-    of = host.name if host is not None else capture.reason if capture.source == "import" else ""
-    label = f"{of} #{capture.number}".strip()
+    name = host.name if host is not None else capture.reason if capture.source == "import" else ""
+    label = f"{name} #{capture.number}".strip()
     return ProfileResponse(
         **{name: getattr(row, name) for name in names},
         host=HostRef(id=host.id, name=host.name) if host is not None else None,
@@ -75,7 +75,7 @@ def _build_profile_response(row: Profile, host: Any, capture: Any) -> ProfileRes
 
 
 def get_profile(session: Session, actor: Actor, profile_id: UUID) -> Profile:
-    """A profile that exists for this actor; raises NotFoundError."""
+    """Return a profile that the actor can see, or raise NotFoundError."""
     authorize(actor, "profile.read")
     profile = queries.find_profile(session, actor, profile_id)
     if profile is None:
@@ -98,7 +98,10 @@ def require_ready(profile: Profile) -> str:
 
 
 def load_stacks(store: ArtifactStore, profile: Profile) -> Samples:
-    """Its samples, opened; raises ConflictError where they are not there (yet, or any more)."""
+    """Return the samples of a profile.
+
+    Raises ConflictError if the profile has no stacks, is not ready or its file is lost, GoneError if it was deleted.
+    """
     if profile.kind == "sched":
         raise ConflictError("profile.no_stacks")
     key = require_ready(profile)
@@ -114,7 +117,10 @@ def load_view(
     chosen: SampleFilter,
     transform: FrameTransform = UNCHANGED,
 ) -> ProfileView:
-    """Its samples under a filter, with changed stacks. Raises InvalidRequestError where a pattern is none."""
+    """Return the filtered samples of a profile with transformed stacks.
+
+    Raises InvalidRequestError for an invalid search pattern.
+    """
     stacks = load_stacks(store, profile)
     if transform != UNCHANGED:
         stacks = _transform(stacks, f"{profile.store_key}\0{transform!r}", transform)
@@ -149,9 +155,10 @@ def render_tree(
     path: Sequence[str] = (),
     from_inside: bool = False,
 ) -> bytes:
-    """The JSON of a tree below `root`, or below the node to which the names of `path` lead.
+    """Return the JSON of the tree below the node `root`, or below the node at the end of `path` (frame names).
 
-    The one that everybody asks for first was stored when the profile was built.
+    The default tree (whole profile, width FIRST_WIDTH) is stored when the profile is built and is returned unchanged.
+    Raises NotFoundError if the node does not exist.
     """
     is_first = (width, root, from_inside) == (FIRST_WIDTH, 0, False) and not path
     if is_first and chosen == SampleFilter() and transform == UNCHANGED and profile.tree_key:
@@ -160,15 +167,15 @@ def render_tree(
             return store.path(profile.tree_key).read_bytes()
         except ArtifactMissingError:
             pass
-    seen = load_view(store, profile, chosen, transform)
+    view = load_view(store, profile, chosen, transform)
     if path:
-        root = find_inverted_node(seen, path) if from_inside else find_node(seen, path)
+        root = find_inverted_node(view, path) if from_inside else find_node(view, path)
     try:
-        tree = render_inverted_tree(seen, width, root) if from_inside else seen.render_tree(width, root)
-        steps = find_inverted_path(seen, root) if from_inside else seen.list_path(root)
+        tree = render_inverted_tree(view, width, root) if from_inside else view.render_tree(width, root)
+        steps = find_inverted_path(view, root) if from_inside else view.list_path(root)
     except IndexError:
         raise NotFoundError("profile.no_such_node", node=root) from None
-    totals = {"total": seen.weight, "samples": seen.samples, "node_count": seen.nodes}
+    totals = {"total": view.weight, "samples": view.samples, "node_count": view.nodes}
     return render_tree_json(tree, totals, steps).encode("utf-8", "replace")
 
 
@@ -181,10 +188,10 @@ def render_sandwich(
     function: str,
     width: int,
 ) -> bytes:
-    """The JSON of a function between its callers and callees; raises NotFoundError where there is none."""
-    seen = load_view(store, profile, chosen, transform)
+    """Return the JSON of a function with its callers and callees, or raise NotFoundError."""
+    view = load_view(store, profile, chosen, transform)
     try:
-        sandwich = build_sandwich(seen, chosen, function, width)
+        sandwich = build_sandwich(view, chosen, function, width)
     except LookupError:
         raise NotFoundError("profile.no_such_function", function=function[:200]) from None
     figures = {
@@ -193,7 +200,7 @@ def render_sandwich(
         "kind": sandwich.kind,
         "self": sandwich.own,
         "total": sandwich.total,
-        "view_total": seen.weight,
+        "view_total": view.weight,
     }
     trees = f'"callers": {sandwich.callers.json()}, "callees": {sandwich.callees.json()}'
     return f"{json.dumps(figures)[:-1]}, {trees}}}".encode("utf-8", "replace")
@@ -202,13 +209,13 @@ def render_sandwich(
 def list_functions(
     store: ArtifactStore, profile: Profile, chosen: SampleFilter, transform: FrameTransform, limit: int
 ) -> Json:
-    """The heaviest functions."""
-    seen = load_view(store, profile, chosen, transform)
+    """Return the `limit` heaviest functions, and the total weight of the view."""
+    view = load_view(store, profile, chosen, transform)
     rows = [
         {"frame": row.frame, "module": row.module, "kind": row.kind, "self": row.own, "total": row.total}
-        for row in list_top_functions(seen, limit)
+        for row in list_top_functions(view, limit)
     ]
-    return {"rows": rows, "total": seen.weight}
+    return {"rows": rows, "total": view.weight}
 
 
 def search_profile(
@@ -220,7 +227,7 @@ def search_profile(
     query: str,
     regex: bool,
 ) -> Json:
-    """How much runs through frames that match."""
+    """Return the frames that match, and the weight of the samples that contain them."""
     try:
         frames = search_frames(load_view(store, profile, chosen, transform), query, regex=regex)
     except SearchPatternError as error:
@@ -229,8 +236,8 @@ def search_profile(
 
 
 def list_unnamed(store: ArtifactStore, profile: Profile, chosen: SampleFilter) -> Json:
-    """Modules whose symbols are missing, with the reason."""
-    seen = load_view(store, profile, chosen)
+    """Return the modules without symbols, and the reasons."""
+    view = load_view(store, profile, chosen)
     explained = {item["module"]: item["reason"] for item in (profile.naming or {}).get("unnamed", ())}
     kernel = explained.get("[kernel]")
     rows = [
@@ -241,15 +248,15 @@ def list_unnamed(store: ArtifactStore, profile: Profile, chosen: SampleFilter) -
             "frames": row.frames,
             "explanation": explained.get(row.module, kernel if row.reason == "kernel" else None),
         }
-        for row in list_unnamed_modules(seen)
+        for row in list_unnamed_modules(view)
     ]
-    return {"total": seen.weight, "modules": rows}
+    return {"total": view.weight, "modules": rows}
 
 
 def build_sample_tracks(
     store: ArtifactStore, profile: Profile, chosen: SampleFilter, *, by: TrackKey, bins: int, limit: int
 ) -> Json:
-    """Samples over time by thread, process or CPU."""
+    """Return the samples over time by thread, process or CPU."""
     result = compute_sample_tracks(load_view(store, profile, chosen), by, bins, limit)
     return {
         "t0_ns": result.t0_ns,
@@ -262,7 +269,10 @@ def build_sample_tracks(
 def build_heat_matrix(
     store: ArtifactStore, profile: Profile, chosen: SampleFilter, bins: int, rows: int
 ) -> Json:
-    """The heat matrix."""
+    """Return the weights of samples by time bin and offset in the bin.
+
+    Raises InvalidRequestError if the matrix is too large.
+    """
     try:
         cells = compute_heat_matrix(load_view(store, profile, chosen), bins, rows)
     except ValueError:
@@ -271,7 +281,7 @@ def build_heat_matrix(
 
 
 def list_facets(store: ArtifactStore, profile: Profile, chosen: SampleFilter) -> Json:
-    """What there is to filter by."""
+    """Return the available filter values with their weights."""
     facets = compute_facets(load_view(store, profile, chosen))
     return {
         "cpus": [{"cpu": cpu, "weight": weight} for cpu, weight in facets.cpus],
@@ -288,7 +298,7 @@ ExportFormat = Literal["folded", "svg", "speedscope", "pprof", "firefox", "chrom
 
 @dataclass(frozen=True, slots=True)
 class ExportWriter:
-    """How a format is written: end of the file name, media type, and the function of a view and a title."""
+    """An export format: file name suffix, media type, and the function that writes a view with a title."""
 
     suffix: str
     media_type: str
@@ -313,7 +323,7 @@ EXPORTS: Mapping[ExportFormat, ExportWriter] = {
 def export_profile(
     store: ArtifactStore, profile: Profile, chosen: SampleFilter, form: ExportFormat, title: str
 ) -> Iterator[bytes]:
-    """Return a view as a file, piece by piece. Raises InvalidRequestError where the format cannot hold it."""
+    """Return the exported file in pieces. Raises InvalidRequestError if the format cannot represent the profile."""
     view = load_view(store, profile, chosen)
     try:
         pieces = EXPORTS[form].write(view, title)

@@ -15,7 +15,7 @@ from culprit.json_types import Json
 
 BATCH = 2000
 MAX_LISTED = 100
-#: Bytes are stored before their row is written: what is younger than this may still get one.
+#: Bytes are stored before their row is written, so a younger file can still get a row.
 MIN_AGE = timedelta(hours=1)
 
 

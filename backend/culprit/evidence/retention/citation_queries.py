@@ -1,8 +1,7 @@
-"""Find what cites a run: retention does not delete the evidence of a cited run.
+"""Find the citations of a run: retention does not delete the evidence of a cited run.
 
-A test walks all models and checks that the table is complete. Each column that names evidence, or that can because
-it holds JSON, is in one of three places: in `CITING_COLUMNS`, in `NON_CITING_COLUMNS` with the reason, or in the
-evidence itself.
+A test checks for all models that the tables are complete. Each column that references evidence, or that can because
+it contains JSON, is in `CITING_COLUMNS`, in `NON_CITING_COLUMNS` with the reason, or in a table of `EVIDENCE`.
 """
 
 from __future__ import annotations
@@ -91,7 +90,7 @@ NON_CITING_COLUMNS: Mapping[str, tuple[str, ...]] = {
 
 
 class CitationScope:
-    """The runs that are asked about, or all, and the ids by which each may be cited."""
+    """The runs to look up citations for (None: all), and the IDs by which each can be cited."""
 
     def __init__(self, session: Session, run_ids: Collection[UUID] | None) -> None:
         self.session = session
@@ -99,11 +98,11 @@ class CitationScope:
         self._names: dict[str, UUID] | None = None
 
     def among(self, column: InstrumentedAttribute[Any] | ColumnElement[Any]) -> list[ColumnElement[bool]]:
-        """The condition that a column names one of the runs."""
+        """Return the condition that a column references one of the runs; no condition for all runs."""
         return [] if self.run_ids is None else [column.in_(self.run_ids)]
 
     def named(self, texts: Iterable[str]) -> Iterator[UUID]:
-        """Return the runs that IDs of any kind belong to."""
+        """Yield the runs that these IDs of runs, captures, artifacts, profiles and tables belong to."""
         if self.run_ids is not None:
             names = self.names()
             yield from (names[text] for text in texts if text in names)
@@ -122,7 +121,7 @@ class CitationScope:
                 yield from self.session.scalars(query)
 
     def names(self) -> dict[str, UUID]:
-        """Every id that could be cited, and its run."""
+        """Return the run of every ID that can be cited."""
         if self._names is None:
             ids = self.run_ids or []
             rows = [
@@ -151,7 +150,7 @@ def _select_runs(query: Select[Any]) -> CitationFinder:
 
 
 def _find_mentions(column: InstrumentedAttribute[Any], *only: ColumnElement[bool]) -> CitationFinder:
-    """The runs of which anything is named anywhere in a JSON column. One index look-up for each batch."""
+    """Return the finder of runs whose IDs occur anywhere in a JSON column. It uses one index lookup per batch."""
 
     def find_mentioned_runs(cited: CitationScope) -> Iterable[UUID]:
         ids = func.mentioned_ids(column, type_=postgresql.ARRAY(Text))
@@ -164,14 +163,14 @@ def _find_mentions(column: InstrumentedAttribute[Any], *only: ColumnElement[bool
 
 
 def _find_newest_baselines() -> CitationFinder:
-    """The newest run of the plan `baseline` of each host: what the next comparison is made with."""
-    newer, theirs = aliased(Run), aliased(Capture)
+    """Return the finder of each host's newest run of the plan `baseline`, which the next comparison uses."""
+    newer, newer_capture = aliased(Run), aliased(Capture)
     later = exists().where(
         newer.host_id == Run.host_id,
         newer.id > Run.id,
         newer.state.in_(("done", "partial")),
-        theirs.id == newer.capture_id,
-        theirs.plan == "baseline",
+        newer_capture.id == newer.capture_id,
+        newer_capture.plan == "baseline",
     )
     of_baselines = select(Run.id).join(Capture, Capture.id == Run.capture_id)
     return _select_runs(of_baselines.where(Capture.plan == "baseline", ~later))
@@ -208,7 +207,7 @@ CITING_COLUMNS: Mapping[str, CitationFinder] = {
     "capture.plan": _find_newest_baselines(),
     "run.state": _select_runs(select(Run.id).where(Run.state.in_(UNDER_WAY))),
 }
-"""Column → the runs that it holds; with a set of runs given, those among them."""
+"""Column → finder of the runs that it cites, limited to the scope."""
 
 
 def find_cited_runs(
@@ -220,13 +219,13 @@ def find_cited_runs(
         return results
     cited = CitationScope(session, run_ids)
     if run_ids is not None:
-        # Few ids of many rows, but PostgreSQL does not see that in a column where most rows name none: it would read
-        # every row, and a batch would cost more the more there is.
+        # The IDs match few rows, but PostgreSQL misestimates this in a column where most rows contain no ID. It would
+        # choose a sequential scan, and the cost of a batch would grow with the table.
         session.execute(text("SET LOCAL enable_seqscan = off"))
-    for column, holds in CITING_COLUMNS.items():
+    for column, find_runs in CITING_COLUMNS.items():
         if column in but:
             continue
-        for run_id in holds(cited):
+        for run_id in find_runs(cited):
             results.setdefault(run_id, column)
     if run_ids is not None:
         session.execute(text("SET LOCAL enable_seqscan = on"))
@@ -234,9 +233,9 @@ def find_cited_runs(
 
 
 def lock_cited_runs(session: Session, ref: Mapping[str, Any]) -> None:
-    """Keeps retention away from what is about to be cited, until this transaction is through.
+    """Lock the runs that the IDs in the values of `ref` belong to, so that retention cannot delete their data.
 
-    `ref` names it by ids in its values. A batch that is deleting there right now is waited for.
+    The locks are held until the end of the transaction. The call waits for a batch that is deleting data of these runs.
     """
     texts = [value for value in ref.values() if isinstance(value, str) and _is_uuid(value)]
     runs = sorted(set(CitationScope(session, None).named(texts)))

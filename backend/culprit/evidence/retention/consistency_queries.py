@@ -28,7 +28,7 @@ def _select_digests() -> tuple[Select[Any], ...]:
 
 
 def list_named(session: Session, digests: Iterable[str]) -> set[str]:
-    """Return those that a row names: stored, pending deletion, or the file of an import."""
+    """Return the digests that a row references: stored, pending deletion, or the file of an import."""
     array = cast(list(digests), ARRAY(Text))
     spec = Run.spec["sha256"].astext
     queries = (

@@ -1,4 +1,4 @@
-"""SELECTs of what retention deletes."""
+"""SELECTs of data that retention deletes."""
 
 from __future__ import annotations
 
@@ -47,20 +47,23 @@ def lock_rows(session: Session, source: StorageKind, ids: Iterable[UUID]) -> lis
 def list_uncited_rows(
     session: Session, source: StorageKind, rows: list[Row[*tuple[Any, ...]]]
 ) -> list[Row[*tuple[Any, ...]]]:
-    """Return the rows that are not cited. Their runs are locked first, so that new citations wait."""
+    """Return the rows that are not cited. Their runs are locked first, so that new citations wait.
+
+    Rows of runs that another transaction has locked are omitted.
+    """
     if source.model is ProfileComparison:
         return _list_uncited_comparisons(session, rows)
     run_ids = {row.run_id for row in rows}
     locked = select(Run.id).where(Run.id.in_(run_ids)).order_by(Run.id)
-    mine = set(session.scalars(locked.with_for_update(of=Run, skip_locked=True)))
-    cited = find_cited_runs(session, mine)
-    return [row for row in rows if row.run_id in mine and row.run_id not in cited]
+    locked_ids = set(session.scalars(locked.with_for_update(of=Run, skip_locked=True)))
+    cited = find_cited_runs(session, locked_ids)
+    return [row for row in rows if row.run_id in locked_ids and row.run_id not in cited]
 
 
 def _list_uncited_comparisons(
     session: Session, rows: list[Row[*tuple[Any, ...]]]
 ) -> list[Row[*tuple[Any, ...]]]:
-    """Return the comparisons of which no run is cited, except by comparisons."""
+    """Return the comparisons whose runs are not cited; citations by comparisons do not count."""
     free = []
     everything = CitationScope(session, None)
     for row in rows:

@@ -1,4 +1,4 @@
-"""Storage over HTTP: what there is, how long it is kept, and whether rows and bytes fit together."""
+"""HTTP endpoints of storage: use, retention policies and consistency checks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ router = APIRouter(tags=["storage"])
 
 @router.get("/storage")
 def get_storage(db: DbDep, actor: CurrentActor) -> StorageResponse:
-    """What uses the space by kind, day and host as it was measured last, whereto it goes, and how long what is kept."""
+    """Return the last measured storage use by kind, day and host, the forecast, and the retention policies."""
     return service.build_storage(db, artifact_store(), actor)
 
 
@@ -43,17 +43,17 @@ def preview_policy(body: RetentionPolicyUpdate, db: DbDep, actor: CurrentActor) 
 
 @router.post("/storage/checks", status_code=202)
 def request_storage_check(body: StorageCheckRequest, db: DbDep, actor: CurrentActor) -> StorageCheckResponse:
-    """Has a worker measure the storage, or hold rows against bytes. Asked twice, it is done once."""
+    """Request a storage measurement, or a comparison of rows with files. Return the pending request, if any."""
     return service.request_check(db, actor, body)
 
 
 @router.get("/storage/checks/{check_id}")
 def get_storage_check(check_id: UUID, db: DbDep, actor: CurrentActor) -> StorageCheckResponse:
-    """How far it is, and its outcome."""
+    """Return the state of a storage check, and its result when it is done."""
     return service.get_check(db, actor, check_id)
 
 
 @router.delete("/storage/orphans")
 def delete_orphan_files(db: DbDep, actor: CurrentActor) -> OrphanDeletionResponse:
-    """Deletes bytes that no row names."""
+    """Delete files older than one hour that no row references."""
     return service.delete_orphan_files(db, artifact_store(), actor)

@@ -1,4 +1,4 @@
-"""Conditions with a SELECT that tell kinds of stored data apart."""
+"""Conditions with a SELECT that distinguish kinds of stored data."""
 
 from __future__ import annotations
 

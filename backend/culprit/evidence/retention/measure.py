@@ -21,7 +21,7 @@ from culprit.infra.artifacts.store import ArtifactStore
 from culprit.json_types import Json
 
 MAX_HOSTS = 100
-#: Tables that retention leaves alone, and why; `pg_total_relation_size` of each is shown as kept.
+#: Tables that retention does not delete from, and why; their `pg_total_relation_size` is reported as permanent.
 PERMANENT_TABLES = {
     "audit": ("audit_entry",),
     "reports": ("report", "report_version", "report_share", "report_visit"),

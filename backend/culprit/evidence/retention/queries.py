@@ -1,4 +1,4 @@
-"""Every SELECT about storage, but those of retention itself."""
+"""SELECTs of storage checks, policies and previews."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from culprit.infra.models.system.storage_check import StorageCheck
 
 
 def find_last_check(session: Session, kind: str) -> StorageCheck | None:
-    """The last look of a kind that came to its end."""
+    """Return the last completed check of a kind, or None."""
     query = select(StorageCheck).where(StorageCheck.kind == kind, StorageCheck.state == "done")
     return session.scalar(query.order_by(StorageCheck.id.desc()).limit(1))
 
 
 def find_open_check(session: Session, kind: str) -> StorageCheck | None:
-    """One that waits or is under way."""
+    """Return the oldest queued or running check of a kind, or None."""
     query = select(StorageCheck).where(
         StorageCheck.kind == kind, StorageCheck.state.in_(("queued", "running"))
     )
@@ -36,23 +36,23 @@ def find_open_check(session: Session, kind: str) -> StorageCheck | None:
 
 
 def list_open_kinds(session: Session) -> list[Any]:
-    """The kinds of looks that wait or are under way."""
+    """Return the kinds of queued and running checks, sorted."""
     query = select(StorageCheck.kind).where(StorageCheck.state.in_(("queued", "running"))).distinct()
     return sorted(session.scalars(query))
 
 
 def count_pending_blobs(session: Session) -> int:
-    """How many files are marked and still there."""
+    """Return the number of blobs that are marked and not deleted yet."""
     return session.scalar(select(func.count()).select_from(BlobDeletion)) or 0
 
 
 def lock_policy(session: Session, kind: str) -> RetentionPolicy | None:
-    """The policy of a kind, locked."""
+    """Return the policy of a kind with a row lock, or None."""
     return session.scalar(select(RetentionPolicy).where(RetentionPolicy.kind == kind).with_for_update())
 
 
 def list_policies(session: Session) -> Sequence[Row[RetentionPolicy, str]]:
-    """(policy, who set it) of every kind that has one."""
+    """Return all policies, each with the name of the account that set it."""
     query = select(RetentionPolicy, UserAccount.name)
     return session.execute(query.outerjoin(UserAccount, UserAccount.id == RetentionPolicy.updated_by)).all()
 
@@ -60,7 +60,7 @@ def list_policies(session: Session) -> Sequence[Row[RetentionPolicy, str]]:
 def sum_older(
     session: Session, kind: str, before: datetime, cited: list[UUID]
 ) -> tuple[int, int, int, int, int]:
-    """Return, of older data: rows, bytes and runs that are not cited; then cited rows and bytes."""
+    """Return (rows, bytes, runs, cited rows, cited bytes) of data before a time; the first three are not cited."""
     source = STORAGE_KINDS[kind]
     of_cited = _build_cited_condition(session, kind, cited)
     old = (*source.live, *source.mine, source.id < build_floor_id(before))
@@ -74,13 +74,13 @@ def sum_older(
 
 
 def _build_cited_condition(session: Session, kind: str, cited: list[UUID]) -> ColumnElement[bool]:
-    """The condition that a row belongs to one of these runs; a comparison, that one of its sides does."""
+    """Return the condition that a row, or a side of a comparison, belongs to one of these runs."""
     run_id = STORAGE_KINDS[kind].run_id
-    ours = cast(cited, ARRAY(Uuid))
+    run_ids = cast(cited, ARRAY(Uuid))
     if run_id is not None:
-        condition: ColumnElement[bool] = run_id == func.any(ours)
+        condition: ColumnElement[bool] = run_id == func.any(run_ids)
         return condition
-    profiles = session.scalars(select(Profile.id).where(Profile.run_id == func.any(ours))).all()
+    profiles = session.scalars(select(Profile.id).where(Profile.run_id == func.any(run_ids))).all()
     names = cast([str(profile) for profile in profiles], ARRAY(Text))
     sides = (
         func.mentioned_ids(side, type_=postgresql.ARRAY(Text))

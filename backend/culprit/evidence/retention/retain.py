@@ -41,7 +41,7 @@ from culprit.infra.models.system.blob_deletion import BlobDeletion
 from culprit.infra.models.system.removal import Removal
 from culprit.infra.models.system.retention_policy import RetentionPolicy
 
-#: Bytes without rows stay so long before they are deleted: time enough for a backup to end and a mistake to be seen.
+#: Bytes without rows are deleted after this time, so that a running backup can end and a mistake can be noticed.
 GRACE = timedelta(days=1)
 #: A file newer than this can belong to a row that is not committed yet.
 MIN_FILE_AGE = timedelta(hours=1)
@@ -65,16 +65,16 @@ class DeletionBatch:
 
 
 def build_floor_id(at: datetime) -> UUID:
-    """The smallest id that was made at this moment or later."""
+    """Return the smallest UUIDv7 that can be created at this time or later."""
     return UUID(int=max(0, int(at.timestamp() * 1000)) << 80)
 
 
 def compute_cutoff(
     session: Session, kind: str, days: int | None, max_bytes: int | None, now: datetime
 ) -> datetime:
-    """What is older may go: by age, or because what is newer already fills the kind's share.
+    """Return the time before which data of a kind can be deleted: the later one of both limits.
 
-    The latter is by whole days, as the last measurement of the storage has counted them.
+    The limit `max_bytes` is applied in whole days, with the bytes per day from the last storage measurement.
     """
     limits = [now - timedelta(days=days)] if days is not None else []
     if max_bytes is not None:
@@ -163,10 +163,10 @@ def _record_removals(session: Session, kind: str, done: DeletionBatch, now: date
 
 
 def delete_pending_blobs(session: Session, store: ArtifactStore, now: datetime) -> tuple[int, int]:
-    """Deletes bytes whose rows have been marked for a day. Returns how many blobs are gone, and how many were kept.
+    """Delete blobs that were marked at least one day ago. Return the numbers of deleted and of kept blobs.
 
-    A row that names the same bytes keeps them; a run that was cited since gets its rows back. Nothing is deleted
-    while a backup copies the store.
+    A blob is kept while an unmarked row references it. Rows of runs that were cited since are unmarked first.
+    Nothing is deleted while a backup copies the store.
     """
     if not try_lock_transaction(session, STORE_LOCK):
         return 0, 0
@@ -187,7 +187,7 @@ def delete_pending_blobs(session: Session, store: ArtifactStore, now: datetime) 
 
 
 def _unmark(session: Session, sha256: str) -> None:
-    """Unmarks rows of runs that were cited after they had been marked: their bytes are still there."""
+    """Unmark rows of runs that were cited after they had been marked: their bytes are still stored."""
     of_artifacts = and_(Artifact.sha256 == sha256, Artifact.removed_at.is_not(None))
     of_profiles = and_(
         or_(Profile.store_key == sha256, Profile.tree_key == sha256), Profile.removed_at.is_not(None)
@@ -202,7 +202,7 @@ def _unmark(session: Session, sha256: str) -> None:
 
 
 def _has_removed_rows() -> Any:
-    """Whether anything of the run is still marked."""
+    """Return the condition that an artifact or profile of the run is still marked."""
     return or_(
         exists().where(Artifact.run_id == Removal.run_id, Artifact.removed_at.is_not(None)),
         exists().where(Profile.run_id == Removal.run_id, Profile.removed_at.is_not(None)),

@@ -1,4 +1,4 @@
-"""What goes in and out about storage."""
+"""Request and response schemas of storage. Sizes are in bytes."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class RetentionLimits(RequestModel):
 
 
 class RetentionPolicyUpdate(RetentionLimits):
-    """The limits of one kind from now on."""
+    """The new limits of one kind."""
 
     kind: RetentionKind
 
 
 class RetentionPolicyResponse(BaseModel):
-    """How long a kind is kept. `ended_at` is when a pass was last through; None where there was none."""
+    """The retention policy of a kind. `ended_at` is the end of the last complete pass, None before the first."""
 
     kind: RetentionKind
     days: int | None
@@ -42,7 +42,7 @@ class RetentionPolicyResponse(BaseModel):
 
 
 class RetentionPreviewResponse(BaseModel):
-    """What limits would delete of a kind now, and what they would delete without citations."""
+    """The data of a kind that limits would delete now, and the older data that is kept because it is cited."""
 
     kind: RetentionKind
     before: datetime | None
@@ -54,7 +54,7 @@ class RetentionPreviewResponse(BaseModel):
 
 
 class DiskSpace(BaseModel):
-    """The disk of the artifact store, or of what is on its way to a bucket."""
+    """The disk of the artifact store; with a bucket, the disk of files that are not uploaded yet."""
 
     total: int
     free: int
@@ -70,7 +70,7 @@ class StorageKindUse(BaseModel):
 
 
 class HostStorageUse(BaseModel):
-    """What is stored of one host by kind; without a name: imports without a host, or the other hosts together."""
+    """The stored bytes of one host by kind; without a name: imports without a host, or all other hosts together."""
 
     host_id: UUID | None
     name: str
@@ -164,7 +164,7 @@ class StorageCheckResponse(BaseModel):
 
 
 class OrphanDeletionResponse(BaseModel):
-    """What was deleted."""
+    """The number and size of the deleted files."""
 
     count: int
     bytes: int

@@ -40,20 +40,20 @@ from culprit.web.errors import ForbiddenError, NotFoundError
 
 KINDS: tuple[RetentionKind, ...] = get_args(RetentionKind)
 RESOURCE = "retention_policy"
-#: A forecast looks at so many full days, and needs at least some of them.
+#: Maximum and minimum number of full days that a forecast uses.
 FORECAST_DAYS, FORECAST_LEAST = 14, 2
 FAR_DAYS = 3650
 
 
 def _authorize_all_hosts(actor: Actor, action: str) -> None:
-    """The storage is everybody's: who sees only some hosts does not see all of it."""
+    """Raise ForbiddenError unless the actor sees all hosts: storage figures include every host."""
     authorize(actor, action)
     if not actor.unrestricted:
         raise ForbiddenError("storage.whole_fleet")
 
 
 def build_storage(session: Session, store: ArtifactStore, actor: Actor) -> StorageResponse:
-    """What the storage page shows."""
+    """Return the data of the storage page."""
     _authorize_all_hosts(actor, "storage.read")
     measured = queries.find_last_check(session, "measure")
     checked = queries.find_last_check(session, "check")
@@ -84,10 +84,10 @@ def _build_consistency(storage_check: StorageCheck | None) -> ConsistencyResult 
 
 
 def compute_forecast(measured: StorageMeasurement, free: int, today: date) -> StorageForecast:
-    """Growth as the mean of the last full days, less what was deleted on them.
+    """Return the forecast: mean growth per day over the last full days, minus the bytes deleted on them.
 
-    Data counts on the day of its run, as far as it is still stored. A kind that is kept for less than two weeks
-    therefore seems to grow slower on its oldest days.
+    Data counts on the day of its run, and only if it is still stored. A kind that is kept for less than two weeks
+    therefore seems to grow more slowly on its oldest days.
     """
     first = min((day for by_day in measured.days.values() for day in by_day), default=None)
     age = (today - date.fromisoformat(first)).days if first else 0
@@ -131,7 +131,7 @@ def build_policies(session: Session) -> list[RetentionPolicyResponse]:
 def preview_policy(
     session: Session, actor: Actor, retention_policy_update: RetentionPolicyUpdate
 ) -> RetentionPreviewResponse:
-    """What these limits would delete if they held now. Nothing is changed."""
+    """Return what these limits would delete now. Change nothing."""
     _authorize_all_hosts(actor, "storage.manage")
     if retention_policy_update.days is None and retention_policy_update.max_bytes is None:
         return RetentionPreviewResponse(
@@ -170,7 +170,7 @@ def preview_policy(
 def set_policy(
     session: Session, actor: Actor, retention_policy_update: RetentionPolicyUpdate
 ) -> list[RetentionPolicyResponse]:
-    """From now on a kind is kept so long. What is to go goes in batches, beginning at once."""
+    """Set the retention policy of a kind. Deletion starts at once, in batches."""
     _authorize_all_hosts(actor, "storage.manage")
     row = queries.lock_policy(session, retention_policy_update.kind)
     before: dict[str, Any] = {"days": row.days, "max_bytes": row.max_bytes} if row else {}
@@ -197,7 +197,7 @@ def set_policy(
 def request_check(
     session: Session, actor: Actor, storage_check_request: StorageCheckRequest
 ) -> StorageCheckResponse:
-    """A look by a worker; the one that waits already, where there is one."""
+    """Queue a storage check of this kind for a worker, or return the one that is queued or running."""
     _authorize_all_hosts(actor, "storage.manage")
     row = queries.find_open_check(session, storage_check_request.kind)
     if row is None:
@@ -210,7 +210,7 @@ def request_check(
 
 
 def get_check(session: Session, actor: Actor, check_id: UUID) -> StorageCheckResponse:
-    """One look; raises NotFoundError."""
+    """Return a storage check, or raise NotFoundError."""
     _authorize_all_hosts(actor, "storage.read")
     row = session.get(StorageCheck, check_id)
     if row is None:
@@ -224,7 +224,7 @@ def _build_check(row: StorageCheck) -> StorageCheckResponse:
 
 
 def delete_orphan_files(session: Session, store: ArtifactStore, actor: Actor) -> OrphanDeletionResponse:
-    """Deletes bytes that no row names, and that are older than an hour."""
+    """Delete files older than one hour that no row references."""
     _authorize_all_hosts(actor, "storage.manage")
     count, size = delete_orphans(session, store)
     audit.record_action(

@@ -1,4 +1,4 @@
-"""What of each kind there is: which rows, how large they are, which run they belong to, and how they go."""
+"""Kinds of stored data: their rows, sizes and runs, and how retention deletes them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ from culprit.infra.models.evidence.profile_comparison import ProfileComparison
 from culprit.infra.models.evidence.result_table import ResultTable
 from culprit.infra.models.evidence.series_chunk import SeriesChunk
 
-#: Rows that a batch looks at. Of series more, because a run has hundreds of them.
+#: Rows that a batch checks; `MANY` for series and events, because a run has hundreds of them.
 FEW, MANY = 500, 5000
 
 
 @dataclass(frozen=True, slots=True)
 class StorageKind:
-    """One kind of data. `keys` are columns with digests of the artifact store; where there are some, the row stays and
-    is marked. `mine` selects its rows of the table.
+    """One kind of data.
+
+    `keys` are columns with digests of the artifact store. A row of a kind with keys is marked, otherwise deleted.
+    `mine` is the condition that selects the rows of this kind in the table.
     """
 
     model: type[Base]
@@ -41,13 +43,13 @@ class StorageKind:
 
     @property
     def id(self) -> InstrumentedAttribute[Any]:
-        """Ids sort by the time at which the row was written, which is the age that counts."""
+        """Return the ID column. IDs sort by the time at which the row was written, which defines its age."""
         column: InstrumentedAttribute[Any] = self.model.id  # type: ignore[attr-defined]
         return column
 
     @property
     def run_id(self) -> InstrumentedAttribute[Any] | None:
-        """The run that a row belongs to; a comparison has several, and none of its own."""
+        """Return the column of the run that a row belongs to; None for comparisons, which have several runs."""
         return getattr(self.model, "run_id", None)
 
 
@@ -56,7 +58,7 @@ def _is_text() -> ColumnElement[bool]:
 
 
 def _sum_stored_bytes(*columns: InstrumentedAttribute[Any]) -> ColumnElement[int]:
-    """Bytes as they are stored. For values that lie apart, PostgreSQL knows that without reading them."""
+    """Return the stored size of columns in bytes. PostgreSQL knows the size of TOASTed values without reading them."""
     sizes: Sequence[ColumnElement[int]] = [
         func.coalesce(func.pg_column_size(column), 0) for column in columns
     ]
@@ -90,4 +92,4 @@ STORAGE_KINDS: Mapping[str, StorageKind] = {
         StoredEvent, _sum_stored_bytes(StoredEvent.title, StoredEvent.detail), (~is_repeated(),), batch=MANY
     ),
 }
-"""In the order in which the storage page shows them."""
+"""Kinds by name, in the order of the storage page."""

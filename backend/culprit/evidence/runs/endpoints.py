@@ -1,4 +1,4 @@
-"""Runs and artifacts over HTTP. Raw bytes leave only as attachments that no browser interprets."""
+"""HTTP endpoints of runs and artifacts. Raw bytes are sent only as attachments, which browsers do not interpret."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def get_events(run_id: UUID, db: DbDep, actor: CurrentActor) -> Response:
 def get_content(artifact_id: UUID, db: DbDep, actor: CurrentActor) -> FileResponse:
     """Download an artifact as it is stored."""
     artifact, name = service.get_artifact(db, actor, artifact_id)
-    release_connection(db)  # what S3 holds is fetched before it is sent
+    release_connection(db)  # a bucket object is downloaded before it is sent, which takes time
     displayed = re.sub(r"[^A-Za-z0-9._-]+", "-", name)
     return FileResponse(
         service.get_artifact_path(artifact_store(), artifact),

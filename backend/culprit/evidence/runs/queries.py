@@ -44,18 +44,18 @@ def list_artifacts(session: Session, run_id: UUID) -> Sequence[Artifact]:
 
 
 def list_profiles(session: Session, run_id: UUID) -> Sequence[Profile]:
-    """The profiles of a run."""
+    """Return the profiles of a run."""
     return session.scalars(select(Profile).where(Profile.run_id == run_id).order_by(Profile.id)).all()
 
 
 def list_tables(session: Session, run_id: UUID) -> Sequence[ResultTable]:
-    """The tables of a run."""
+    """Return the result tables of a run."""
     query = select(ResultTable).where(ResultTable.run_id == run_id).order_by(ResultTable.id)
     return session.scalars(query).all()
 
 
 def list_removals(session: Session, run_id: UUID) -> Sequence[Removal]:
-    """Return what the retention policy deleted of a run."""
+    """Return the records of data of a run that retention deleted."""
     query = select(Removal).where(Removal.run_id == run_id).order_by(Removal.at, Removal.kind)
     return session.scalars(query).all()
 
@@ -84,7 +84,7 @@ def list_chunk_summaries(session: Session, run_id: UUID) -> Sequence[Row[*tuple[
 
 
 def list_events(session: Session, run_id: UUID) -> Sequence[StoredEvent]:
-    """The events of a run by time."""
+    """Return the events of a run in order of time."""
     query = (
         select(StoredEvent).where(StoredEvent.run_id == run_id).order_by(StoredEvent.t_ns).limit(MAX_EVENTS)
     )

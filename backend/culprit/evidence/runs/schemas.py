@@ -36,7 +36,7 @@ class RunTimings(RootModel[dict[str, float | None]]):
 
 
 class RunCollectorResponse(BaseModel):
-    """Result of one collector: how it was run, how it ended, what it cost."""
+    """Result of one collector: method, outcome and cost."""
 
     id: str
     state: CollectorState
@@ -121,7 +121,7 @@ class ResultTableResponse(BaseModel):
 
 
 class CollectorWarningResponse(BaseModel):
-    """Something that a parser could not read."""
+    """A warning of a parser about input that it could not read."""
 
     collector: str
     warning: MessageRef
@@ -199,7 +199,7 @@ class RunEventResponse(BaseModel):
 
 
 class ArtifactLinesResponse(BaseModel):
-    """Lines of an artifact; `from` is the number of the first one; `total` where the end was reached."""
+    """Lines of an artifact. `from` is the number of the first line; `total` is null until the end was reached."""
 
     first: int = Field(alias="from")
     total: int | None

@@ -49,7 +49,7 @@ def get_run(session: Session, actor: Actor, run_id: UUID) -> tuple[Run, Capture]
 
 
 def build_run_response(session: Session, actor: Actor, run_id: UUID) -> RunResponse:
-    """All about one run."""
+    """Return a run without its series and events, or raise NotFoundError."""
     result, capture = get_run(session, actor, run_id)
     names = {collector.id: collector.collector for collector in result.collectors}
     seconds = (
@@ -174,7 +174,7 @@ def _summarize_series(rows: list[Any]) -> Json:
 
 
 def list_events(session: Session, actor: Actor, run_id: UUID) -> list[Json]:
-    """The events of a run."""
+    """Return the events of a run."""
     get_run(session, actor, run_id)
     names = (
         "id", "t_ns", "end_ns", "uncertainty_ns", "kind", "severity", "title", "detail",
@@ -195,7 +195,10 @@ def get_artifact(session: Session, actor: Actor, artifact_id: UUID) -> tuple[Art
 
 
 def get_artifact_path(store: ArtifactStore, artifact: Artifact) -> Path:
-    """Where its bytes are; raises GoneError, NotFoundError or ConflictError with what is wrong with them."""
+    """Return the path of an artifact's bytes.
+
+    Raises GoneError if they were deleted, NotFoundError if they are missing, ConflictError if they were altered.
+    """
     if artifact.removed_at is not None:
         raise GoneError("artifact.removed", at=artifact.removed_at.date().isoformat())
     try:
@@ -207,7 +210,7 @@ def get_artifact_path(store: ArtifactStore, artifact: Artifact) -> Path:
 
 
 def read_lines(store: ArtifactStore, artifact: Artifact, first: int, count: int) -> Json:
-    """A window of its lines."""
+    """Return `count` lines of an artifact from line `first` on. Raises ConflictError if it is not text."""
     part = StoredPart(
         artifact.sha256, artifact.size, get_artifact_path(store, artifact), cast(Encoding, artifact.encoding)
     )

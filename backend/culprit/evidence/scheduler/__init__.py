@@ -1,1 +1,1 @@
-"""The events of the scheduler: who ran, who waited for a CPU, and who woke whom."""
+"""Scheduler events of a run: run times, waits for a CPU, and wake-ups."""

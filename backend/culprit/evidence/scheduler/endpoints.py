@@ -28,7 +28,7 @@ def get_scheduler(
     from_ns: Annotated[int | None, Query(ge=0, le=1 << 62)] = None,
     to_ns: Annotated[int | None, Query(ge=0, le=1 << 62)] = None,
 ) -> Response:
-    """Every task of a run, or of a range of it: how long it ran, and how long it waited for a CPU."""
+    """Return the run time and scheduling delays of every task of a run, or of a time range of it."""
     run, profile = service.get_scheduler_profile(db, actor, run_id)
     release_connection(db)
     return fast_json(service.summarize_schedule(artifact_store(), run, profile, from_ns=from_ns, to_ns=to_ns))
@@ -46,9 +46,9 @@ def get_scheduler_tracks(
     to_ns: Annotated[int | None, Query(ge=0, le=1 << 62)] = None,
     width: Annotated[int, Query(ge=1, le=MAX_WIDTH)] = 1200,
 ) -> Response:
-    """Who ran on each CPU, or when each thread ran and waited, at most about two segments per pixel; who woke whom.
+    """Return tracks by CPU or by thread, with at most about two segments per pixel, and the wake-ups.
 
-    `tid` limits wake-ups to those of one thread, and puts it and its wakers first.
+    `tid` limits wake-ups to those of this thread, and lists the thread and its wakers first.
     """
     _, profile = service.get_scheduler_profile(db, actor, run_id)
     release_connection(db)

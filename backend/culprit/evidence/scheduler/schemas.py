@@ -1,4 +1,4 @@
-"""What goes out about scheduler events."""
+"""Response schemas of scheduler events."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 
 class SchedulerTaskResponse(BaseModel):
-    """One thread: how long it ran and waited; null where it never waited."""
+    """The run time and scheduling delays of one thread; delay statistics are null if it never waited."""
 
     task: str
     pid: int
@@ -51,7 +51,7 @@ class PerfTotals(BaseModel):
 
 
 class SchedulerResponse(BaseModel):
-    """The scheduler's events of a run. `checked_against` is perf's own count of the same file."""
+    """Summary of the scheduler events of a run. `checked_against` are the totals of perf for the same file."""
 
     profile_id: UUID
     samples: int
@@ -70,15 +70,17 @@ class SchedulerResponse(BaseModel):
 
 
 class CpuTrackResponse(BaseModel):
-    """One CPU; segments are [offset_ns, len_ns, index into tasks, slices drawn as one]."""
+    """One CPU; segments are [offset_ns, len_ns, index into tasks, number of merged slices]."""
 
     cpu: int
     segments: list[list[int]]
 
 
 class ThreadTrackResponse(BaseModel):
-    """One thread. Segments are [offset_ns, len_ns, CPU, slices drawn as one]; waits for a CPU are [offset_ns, len_ns,
-    1 after a wake-up or 2 after it was preempted, waits drawn as one].
+    """One thread.
+
+    Segments are [offset_ns, len_ns, CPU, number of merged slices]. Waits for a CPU are [offset_ns, len_ns, 1 after a
+    wake-up or 2 after a preemption, number of merged waits].
     """
 
     task: int
@@ -87,7 +89,7 @@ class ThreadTrackResponse(BaseModel):
 
 
 class SchedulerTrackTask(BaseModel):
-    """A thread that is in the drawing."""
+    """A thread that tracks or wake-ups refer to."""
 
     task: str
     pid: int
@@ -97,8 +99,8 @@ class SchedulerTrackTask(BaseModel):
 class WakeupResponse(BaseModel):
     """`task` was woken by `waker` on CPU `from_cpu`, `offset_ns` after `t0_ns`, and ran `delay_ns` later on `to_cpu`.
 
-    `task` and `waker` are indexes into tasks; `waker` is null where that CPU was idle. In an interrupt, `waker` is the
-    thread that was interrupted. `context` is `unknown` in recordings that were sent as text.
+    `task` and `waker` are indexes into tasks; `waker` is null if that CPU was idle. In an interrupt, `waker` is the
+    interrupted thread. `context` is `unknown` in recordings that were stored as text.
     """
 
     offset_ns: int
@@ -111,7 +113,7 @@ class WakeupResponse(BaseModel):
 
 
 class SchedulerTracksResponse(BaseModel):
-    """Who ran where in a range. `threads` is empty in tracks by CPU, `cpus` in tracks by thread.
+    """Tracks of CPUs or threads in a range. `threads` is empty in tracks by CPU, `cpus` in tracks by thread.
 
     `threads` are those with the most time on a CPU and in the queue for one, `wakeups` those with the longest delay.
     """

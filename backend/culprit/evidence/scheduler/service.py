@@ -1,4 +1,4 @@
-"""Answers about the scheduler: who ran, who waited, and how long."""
+"""Summarize scheduler events: run times, scheduling delays, tracks and wake-ups of threads."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ MAX_TASKS = 2000
 MAX_THREADS = 40
 MAX_WAKEUPS = 300
 WAKE_CONTEXTS = ("unknown", "thread", "soft_interrupt", "hard_interrupt")
-"""By `SchedTable.wake_context`."""
+"""Context names; the index is `SchedTable.wake_context`."""
 
 COLLECTOR = "perf_sched"
 
 
 def get_scheduler_profile(session: Session, actor: Actor, run_id: UUID) -> tuple[Run, Profile]:
-    """The scheduler's events of a run; raises NotFoundError."""
+    """Return a run and the profile with its scheduler events, or raise NotFoundError."""
     authorize(actor, "profile.read")
     run = queries.find_run(session, actor, run_id)
     profile = queries.find_scheduler_profile(session, run_id) if run is not None else None
@@ -51,7 +51,10 @@ def get_scheduler_profile(session: Session, actor: Actor, run_id: UUID) -> tuple
 
 
 def load_schedule(store: ArtifactStore, profile: Profile) -> SchedTable:
-    """Its slices, opened; raises ConflictError where they are not there (yet, or any more)."""
+    """Return the scheduler events of a profile.
+
+    Raises ConflictError if the profile is not ready or its file is lost, GoneError if it was deleted.
+    """
     key = service.require_ready(profile)
     try:
         return SCHEDULES.get(key, store.path)
@@ -62,9 +65,9 @@ def load_schedule(store: ArtifactStore, profile: Profile) -> SchedTable:
 def summarize_schedule(
     store: ArtifactStore, run: Run, profile: Profile, *, from_ns: int | None = None, to_ns: int | None = None
 ) -> Json:
-    """Return every task, the distribution of waits, and the totals of perf next to those of Culprit.
+    """Return all tasks, the histogram of scheduling delays, the run queue, and perf's totals for comparison.
 
-    With a range, tasks and waits are those in it. Raises ConflictError for an empty range.
+    A range limits tasks and delays to it, and omits perf's totals. Raises ConflictError for an empty range.
     """
     recorded = load_schedule(store, profile)
     is_whole = from_ns is None and to_ns is None
@@ -96,7 +99,7 @@ def summarize_schedule(
 
 
 def task_to_json(row: TaskRow) -> Json:
-    """One task in milliseconds; null where it never waited."""
+    """Return the JSON of a task with times in milliseconds; delay statistics are null if it never waited."""
     waited = row.waits > 0
     return {
         "task": row.comm,
@@ -115,7 +118,7 @@ def task_to_json(row: TaskRow) -> Json:
 
 
 def _load_perf_totals(run: Run, switches: int) -> Json | None:
-    """What `perf sched timehist` counted in the same file."""
+    """Return the totals that `perf sched timehist` counted in the same file, or None."""
     fact = (run.facts or {}).get(COLLECTOR) or {}
     if "timehist_switches" not in fact:
         return None
@@ -129,7 +132,7 @@ def _load_perf_totals(run: Run, switches: int) -> Json | None:
 
 @dataclass(frozen=True, slots=True)
 class TrackRange:
-    """What to draw: from and to in UTC ns (None: from the first, to the last event), and how wide in px."""
+    """A time range in UTC nanoseconds (None: from the first, to the last event), and its width in pixels."""
 
     from_ns: int | None
     to_ns: int | None
@@ -144,7 +147,10 @@ def build_tracks(
     by: Literal["cpu", "thread"],
     tid: int | None,
 ) -> Json:
-    """Return who ran where in a range, and who woke whom. Raises ConflictError for an empty range."""
+    """Return the tracks by CPU or by thread in a range, and the wake-ups with the longest delay.
+
+    Raises ConflictError for an empty range.
+    """
     schedule = load_schedule(store, profile)
     begin, end = _resolve_range(schedule, drawing.from_ns, drawing.to_ns)
     task = _find_task(schedule, tid)
@@ -192,7 +198,7 @@ def _resolve_range(schedule: SchedTable, from_ns: int | None, to_ns: int | None)
 
 
 def _find_task(schedule: SchedTable, tid: int | None) -> int | None:
-    """The index of a thread; -1, which has nothing, where it did not run."""
+    """Return the index of a thread; -1, which has no data, if it did not run; None without `tid`."""
     if tid is None:
         return None
     at = int(np.searchsorted(schedule.tid, tid))

@@ -1,1 +1,1 @@
-"""Files that name the functions of recordings."""
+"""Symbol files, which map addresses in recordings to function names."""

@@ -1,4 +1,4 @@
-"""Why functions of a profile have no names, by module."""
+"""Explain, by module, why functions of a profile have no names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from culprit.evidence.symbols.queries import SymbolFetch
 from culprit.json_types import Json
 
 MAX_UNNAMED = 100
-#: States of fetched files by message; every other state means that the file was not there any more.
+#: Message by state of a fetched file; in any other state the file no longer exists on the host.
 _REASONS = {
     "too_large": "naming.too_large", "no_sections": "naming.stripped", "not_elf": "naming.no_program",
     "unreadable": "naming.unreadable",
@@ -16,9 +16,10 @@ _REASONS = {
 
 
 def explain_naming(modules: Json, stored_keys: Collection[str], fetch: SymbolFetch) -> Json:
-    """Return {unnamed: [{module, reason}]}: modules without any symbol, those with most of the recording first.
+    """Return {unnamed: [{module, reason}]}: modules without any symbol, those with the most samples first.
 
-    `modules` are those of `culprit.evidence.parsing.parse_profile`, `stored_keys` those whose files it had.
+    `modules` is the result of `culprit.evidence.parsing.parse_profile`, `stored_keys` the keys of the symbol files
+    that the parser had.
     """
     unnamed = [
         {

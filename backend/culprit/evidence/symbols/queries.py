@@ -1,4 +1,4 @@
-"""SELECTs and changes of the files that name functions, and of the fetches that bring them."""
+"""SELECTs and changes of stored symbol files and of their fetches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from culprit.infra.models.evidence.result_table import ResultTable
 from culprit.infra.models.evidence.symbol_file import SymbolFile
 from culprit.json_types import Json
 
-#: Before the key of the symbols of a kernel.
+#: Prefix of the keys of kernel symbols.
 KERNEL = "kernel "
 #: Longer than any fetch may take.
 LOST_AFTER_NS = 300 * 10**9
@@ -27,14 +27,14 @@ READ_WITHIN_NS = 60 * 10**9
 
 
 class StoredSymbols(NamedTuple):
-    """Symbols of one file: the artifact, and the runs of blocks (first, count) that it holds; none of a text."""
+    """Symbols of one file: the artifact, and the ranges of blocks [first, count] that it contains; empty for a text."""
 
     artifact: Artifact
     blocks: list[list[int]]
 
 
 class SymbolFetch(NamedTuple):
-    """What became of a fetch: the reason why it failed or was skipped, and the state of each file by key."""
+    """Result of a fetch: the reason why it failed or was skipped, and the state of each file by key."""
 
     failure: Json | None
     states: Mapping[str, str]
@@ -51,7 +51,7 @@ def load_symbol_files(session: Session, host_id: UUID, keys: Collection[str]) ->
 
 
 def find_kernel_key(session: Session, host_id: UUID) -> str:
-    """Return the key of the newest symbols of the kernel of a host that are stored, or ""."""
+    """Return the key of the newest stored kernel symbols of a host, without the prefix, or ""."""
     query = (
         select(SymbolFile.key)
         .join(Artifact, Artifact.id == SymbolFile.artifact_id)
@@ -67,7 +67,7 @@ def find_kernel_key(session: Session, host_id: UUID) -> str:
 
 
 def store_symbol_files(session: Session, host_id: UUID, files: Iterable[SymbolFile]) -> None:
-    """Store files of a host; a file with the same key is replaced, and so are those whose artifacts were removed."""
+    """Store symbol files of a host. Replace files with the same key, and delete those whose artifacts were removed."""
     removed = exists().where(Artifact.id == SymbolFile.artifact_id, Artifact.removed_at.is_not(None))
     session.execute(delete(SymbolFile).where(SymbolFile.host_id == host_id, removed))
     for file in files:
@@ -111,7 +111,7 @@ def _is_waiting() -> ColumnElement[bool]:
 
 
 def load_fetch(session: Session, run_id: UUID) -> SymbolFetch:
-    """Return what became of the fetch of a run's symbols."""
+    """Return the result of the symbol fetch of a run."""
     fetch = session.scalar(
         select(RunCollector).where(RunCollector.run_id == run_id, RunCollector.collector == symbols.ID)
     )

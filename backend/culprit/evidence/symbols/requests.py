@@ -1,4 +1,4 @@
-"""Which files of a host name the functions of a recording, and which of them are still to be fetched."""
+"""List the symbol files that a recording needs, and those of them to fetch from the host."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def list_keys(source: Mapping[str, Any]) -> list[str]:
 
 
 def list_missing_files(sources: Iterable[Mapping[str, Any]], known: Iterable[str]) -> list[FileRequest]:
-    """Return the files that are to be fetched, those with most of the recordings first. `known` are keys."""
+    """Return the files to fetch, those with the most samples first. `known` are the keys of files that are stored."""
     modules: dict[str, Json] = {}
     done = set(known)
     for module in (module for source in sources for module in source["modules"]):
@@ -34,7 +34,7 @@ def list_missing_files(sources: Iterable[Mapping[str, Any]], known: Iterable[str
 
 
 def list_generated(sources: Iterable[Mapping[str, Any]]) -> list[int]:
-    """Return the processes that ran code without a file, those with most of it first: JIT compilers map it."""
+    """Return the IDs of processes that ran code without a file (JIT), those with the most samples first."""
     samples: dict[int, int] = {}
     for module in (module for source in sources for module in source["modules"] if module["is_anonymous"]):
         for pid, _, _ in module["places"]:

@@ -1,4 +1,4 @@
-"""Timelines over HTTP. Answers are bounded by the asked width, not by what is stored."""
+"""HTTP endpoints of timelines. The requested width limits the size of a response, not the amount of stored data."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def get_timeline(
     metrics: Annotated[str | None, Query(max_length=8000, description="Ids, separated by commas")] = None,
     agg: Annotated[Literal["mean", "max", "min"], Query(description="What matrices show of a cell")] = "mean",
 ) -> Response:
-    """Tracks, captures and events in a range of time; without a range, of all time."""
+    """Return the tracks, captures and events of a host in a time range, by default in the range of all its data."""
     requested = [name for name in metrics.split(",") if name] if metrics is not None else None
     return fast_json(
         service.build_timeline(
@@ -44,7 +44,7 @@ def get_timeline(
 
 @router.get("/hosts/{host_id}/timeline/overview", response_model=TimelineOverviewResponse)
 def get_timeline_overview(host_id: UUID, db: DbDep, actor: CurrentActor) -> Response:
-    """Which tracks a host has, since when, and its runs."""
+    """Return the tracks of a host with their time ranges, and its runs."""
     return fast_json(service.build_overview(db, actor, host_id))
 
 
@@ -58,7 +58,7 @@ def get_citation(
     actor: CurrentActor,
     labels: Annotated[str, Query(max_length=4000, description="A JSON object of texts")] = "{}",
 ) -> Response:
-    """The line of the artifact that a value was read from."""
+    """Return the line of the artifact that a value was read from."""
     try:
         parsed = json.loads(labels)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Every SELECT of timelines. Each touches only rows that overlap the asked range, at the asked zoom."""
+"""SELECTs of timelines. Each reads only rows that overlap the requested range, at the requested resolution."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DAY_NS = 24 * HOUR_NS
 
 @dataclass(frozen=True, slots=True)
 class ChunkRow:
-    """One chunk as a zoom needs it: `data` where its rows are finer than a pixel, else the summary alone."""
+    """One chunk at the requested resolution: `data` if the chunk is wider than a pixel, else only `summary`."""
 
     series_id: UUID
     run_id: UUID
@@ -48,20 +48,20 @@ class ChunkRow:
 
 
 def find_host(session: Session, actor: Actor, host_id: UUID) -> Host | None:
-    """The host, where it exists for this actor."""
+    """Return the host, or None if the actor cannot see it."""
     return session.scalar(select(Host).where(Host.id == host_id, visible_hosts_clause(actor)))
 
 
 def list_series(session: Session, host_id: UUID) -> Sequence[StoredSeries]:
-    """All series that a host ever had."""
+    """Return all series of a host."""
     return session.scalars(select(StoredSeries).where(StoredSeries.host_id == host_id)).all()
 
 
 def chunks_query(series: Sequence[UUID], from_ns: int, to_ns: int, pixel_ns: int) -> Select[*tuple[Any, ...]]:
-    """The chunks of `series` that overlap [from_ns, to_ns), each at the coarsest level within a pixel.
+    """Select the chunks of `series` that overlap [from_ns, to_ns), each at the coarsest level that fits a pixel.
 
-    A chunk is within one hour, so none that begins more than an hour before the range reaches into it. One
-    that is narrower than a pixel needs no rows: its summary is what the pixel shows.
+    A chunk is at most one hour long, so chunks that start more than one hour before the range cannot overlap it. A
+    chunk that is narrower than a pixel is read without its rows, because the summary has the values of the pixel.
     """
     short = SeriesChunk.t1_ns - SeriesChunk.t0_ns <= pixel_ns
     fits = or_(SeriesChunk.level == 0, and_(~short, SeriesChunk.step_ns > 0, SeriesChunk.step_ns <= pixel_ns))
@@ -94,14 +94,14 @@ def chunks_query(series: Sequence[UUID], from_ns: int, to_ns: int, pixel_ns: int
 def load_chunks(
     session: Session, series: Sequence[UUID], from_ns: int, to_ns: int, pixel_ns: int
 ) -> list[ChunkRow]:
-    """See `chunks_query`."""
+    """Return the chunks that `chunks_query` selects."""
     return [ChunkRow(*row) for row in session.execute(chunks_query(series, from_ns, to_ns, pixel_ns))]
 
 
 def load_days(
     session: Session, series: Sequence[UUID], from_ns: int, to_ns: int, planes: Sequence[str]
 ) -> Sequence[Row[*tuple[Any, ...]]]:
-    """The days of `series` that overlap the range: series, day, columns, and the asked `planes` hour by hour."""
+    """Return (series ID, day, columns, hourly values of each of `planes`) for the days that overlap the range."""
     query = select(
         SeriesDay.series_id,
         SeriesDay.day,
@@ -116,7 +116,7 @@ def load_days(
 
 
 def load_collector_names(session: Session, ids: Sequence[UUID]) -> dict[UUID, str]:
-    """The collectors behind run_collector rows."""
+    """Return the collector names of run_collector rows, by ID."""
     query = select(RunCollector.id, RunCollector.collector).where(RunCollector.id.in_(ids))
     return {row.id: row.collector for row in session.execute(query)}
 
@@ -124,7 +124,7 @@ def load_collector_names(session: Session, ids: Sequence[UUID]) -> dict[UUID, st
 def list_runs(
     session: Session, host_id: UUID, from_ns: int, to_ns: int, limit: int
 ) -> tuple[list[tuple[Run, Capture]], int]:
-    """The newest runs with data in the range, oldest first, and how many there are."""
+    """Return the newest `limit` runs with data in the range, oldest first, and the number of all such runs."""
     begin = func.coalesce(Run.look_back_ns, Run.t0_ns)
     within = (Run.host_id == host_id, begin < to_ns, Run.t1_ns >= from_ns)
     total = session.scalar(select(func.count()).select_from(Run).where(*within)) or 0
@@ -156,7 +156,7 @@ def find_time_range(session: Session, host_id: UUID) -> tuple[int | None, int | 
 def list_events(
     session: Session, host_id: UUID, from_ns: int, to_ns: int, limit: int
 ) -> tuple[list[StoredEvent], int]:
-    """The events in a range by time, the most severe where there are too many; and how many there are.
+    """Return the events in a range by time, only the most severe if there are too many, and the number of all events.
 
     Events stored by several captures count once.
     """
@@ -191,7 +191,7 @@ def list_reported_events(
 def load_typical_tables(
     session: Session, host_id: UUID, kind: str, metrics: Sequence[str], *, within: tuple[int, int], limit: int
 ) -> Sequence[Row[*tuple[Any, ...]]]:
-    """What is usual in a range, of the newest runs first: run, artifact, rows. A table is of one metric."""
+    """Return (run ID, artifact ID, rows) of the tables of typical ranges, newest run first; each has one metric."""
     query = (
         select(ResultTable.run_id, ResultTable.artifact_id, ResultTable.rows)
         .join(Run, Run.id == ResultTable.run_id)
@@ -211,7 +211,7 @@ def load_typical_tables(
 def list_failed_fetches(
     session: Session, host_id: UUID, collector: str, within: tuple[int, int], limit: int
 ) -> Sequence[Row[*tuple[Any, ...]]]:
-    """The runs in a range for which `collector` brought nothing, newest first: run, its span, the reason."""
+    """Return (run ID, start, end, reason) of the runs in a range for which `collector` failed, newest first."""
     query = (
         select(Run.id, Run.t0_ns, Run.t1_ns, RunCollector.reason)
         .join(RunCollector, RunCollector.run_id == Run.id)
@@ -231,7 +231,7 @@ def list_failed_fetches(
 def find_nearest_chunk(
     session: Session, host_id: UUID, metric: str, labels_key: str, t_ns: int
 ) -> tuple[SeriesChunk, Artifact] | None:
-    """The raw chunk with bytes at home that holds `t_ns`, or the one that begins last before it."""
+    """Return the last raw chunk with an artifact that starts within one hour before `t_ns`, or None."""
     row = session.execute(
         select(SeriesChunk, Artifact)
         .join(StoredSeries, StoredSeries.id == SeriesChunk.series_id)

@@ -11,7 +11,7 @@ from culprit.web.schemas import MessageRef
 
 
 class TrackPoints(BaseModel):
-    """A track without an axis. Lists of one length."""
+    """The values of a track without an axis. All lists have the same length."""
 
     t_ns: list[int]
     min: list[float | None]
@@ -20,14 +20,14 @@ class TrackPoints(BaseModel):
 
 
 class TrackMatrix(BaseModel):
-    """A track with an axis: for every time one value per axis value."""
+    """The values of a track with an axis: for each time, one value per axis value."""
 
     t_ns: list[int]
     values: list[list[float | None]]
 
 
 class ChunkSourceResponse(BaseModel):
-    """Whose bytes a part of a track was read from."""
+    """The run, artifact and collector that a part of a track comes from."""
 
     run_id: UUID
     collector: str | None
@@ -35,10 +35,10 @@ class ChunkSourceResponse(BaseModel):
 
 
 class TypicalRangeResponse(BaseModel):
-    """What Prometheus measured at the same hours of earlier days, for one run: 10 %, median and 90 % of the values.
+    """Values that Prometheus measured at the same hours of earlier days, for one run: 10th, 50th, 90th percentile.
 
-    Lists of one length. `days` is how many earlier days have data there; where they are too few, `low`, `median` and
-    `high` are null. `failure` is a sentence where earlier days could not be asked for; nothing is listed then.
+    All lists have the same length. `days` is the number of earlier days with data; if they are too few, `low`,
+    `median` and `high` are null. If the query failed, `failure` is a message and the lists are empty.
     """
 
     run_id: UUID
@@ -54,10 +54,10 @@ class TypicalRangeResponse(BaseModel):
 
 
 class TrackResponse(BaseModel):
-    """One metric with its labels. `level` is "hours", "chunks", or how often rows were condensed by eight.
+    """One metric with its labels. `level` is "hours", "chunks", or how many times rows were condensed by eight.
 
-    `typical` ascends and does not overlap; it is empty without a Prometheus query, and over views so long that a
-    pixel is an hour.
+    `typical` is in ascending order without overlaps. It is empty without a Prometheus query, and if a pixel is one
+    hour or more.
     """
 
     metric: str
@@ -115,14 +115,14 @@ class TimelineEventResponse(BaseModel):
 
 
 class TimeRangeResponse(BaseModel):
-    """From the first to the last moment of which anything is known; null where nothing is."""
+    """The times of the first and the last data of a host; null without data."""
 
     first_ns: int | None
     last_ns: int | None
 
 
 class TimelineResponse(BaseModel):
-    """What one view of a timeline shows. `…_total` counts what there is in the range, shown or not."""
+    """A timeline in a time range. `…_total` also counts items over the limit."""
 
     from_ns: int
     to_ns: int
@@ -136,7 +136,7 @@ class TimelineResponse(BaseModel):
 
 
 class TrackSummaryResponse(BaseModel):
-    """A track that a host has, and when."""
+    """A track of a host and its time range, without values."""
 
     metric: str
     labels: dict[str, str]
@@ -149,7 +149,7 @@ class TrackSummaryResponse(BaseModel):
 
 
 class TimelineOverviewResponse(BaseModel):
-    """What a host's timeline consists of; `runs` holds the newest ones."""
+    """The tracks and runs of a host's timeline; `runs` has only the newest ones."""
 
     first_ns: int | None
     last_ns: int | None

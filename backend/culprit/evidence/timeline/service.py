@@ -30,7 +30,7 @@ from culprit.web.errors import InvalidRequestError, NotFoundError
 MAX_TRACKS = 300
 MAX_EVENTS = 2000
 MAX_RUNS = 2000
-# Beyond these nothing is stored, so that no arithmetic on asked times can overflow.
+# All stored times are within these bounds. Requested times are limited to them, so that arithmetic cannot overflow.
 FIRST_NS = 0
 LAST_NS = 1 << 62
 
@@ -46,18 +46,21 @@ def build_timeline(
     metrics: list[str] | None,
     agg: str,
 ) -> Json:
-    """One view. Without a range: all that there is."""
+    """Return the tracks, captures and events of a host in a time range, by default in the range of all its data.
+
+    Raises NotFoundError for an unknown host, InvalidRequestError for an empty range.
+    """
     host = _get_host(session, actor, host_id)
     first, last = queries.find_time_range(session, host.id)
     begin = from_ns if from_ns is not None else (first if first is not None else now_ns() - chunks.HOUR_NS)
     end = to_ns if to_ns is not None else (last + 1 if last is not None else now_ns())
     if not FIRST_NS <= begin < end <= LAST_NS:
         raise InvalidRequestError("timeline.empty_range", from_ns=begin, to_ns=end)
-    known = sorted(queries.list_series(session, host.id), key=track_builder.sort_key)
+    all_series = sorted(queries.list_series(session, host.id), key=track_builder.sort_key)
     if metrics is not None:
         requested_metrics = set(metrics)
-        known = [series for series in known if series.metric in requested_metrics]
-    present = [series for series in known if series.first_ns < end and series.last_ns >= begin]
+        all_series = [series for series in all_series if series.metric in requested_metrics]
+    present = [series for series in all_series if series.first_ns < end and series.last_ns >= begin]
     runs, runs_total = queries.list_runs(session, host.id, begin, end, MAX_RUNS)
     events, events_total = queries.list_events(session, host.id, begin, end, MAX_EVENTS)
     reported, reported_total = queries.list_reported_events(session, host.id, begin, end, MAX_EVENTS)
@@ -81,11 +84,11 @@ def build_timeline(
 
 
 def build_overview(session: Session, actor: Actor, host_id: UUID) -> Json:
-    """Which tracks there are and since when; opens no chunk."""
+    """Return the tracks of a host with their time ranges, and its runs. Read no chunk."""
     host = _get_host(session, actor, host_id)
     first, last = queries.find_time_range(session, host.id)
     runs, total = queries.list_runs(session, host.id, FIRST_NS, LAST_NS, MAX_RUNS)
-    known = sorted(queries.list_series(session, host.id), key=track_builder.sort_key)
+    all_series = sorted(queries.list_series(session, host.id), key=track_builder.sort_key)
     return {
         "first_ns": first,
         "last_ns": last,
@@ -98,7 +101,7 @@ def build_overview(session: Session, actor: Actor, host_id: UUID) -> Json:
                 "first_ns": item.first_ns,
                 "last_ns": item.last_ns,
             }
-            for item in known
+            for item in all_series
         ],
     }
 
@@ -113,7 +116,10 @@ def find_source_line(
     labels: dict[str, str],
     t_ns: int,
 ) -> Json:
-    """The line of the artifact from which the value at `t_ns` (or the last before it) was read."""
+    """Return the artifact line of the value at `t_ns`, or of the last value before it.
+
+    Raises NotFoundError if the series has no value within one hour before `t_ns`.
+    """
     host = _get_host(session, actor, host_id)
     authorize(actor, "artifact.read", host)
     key = json.dumps(labels, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -152,7 +158,7 @@ def _get_host(session: Session, actor: Actor, host_id: UUID) -> Host:
 
 
 def run_to_json(run: Run, capture: Capture) -> Json:
-    """A run as it is drawn."""
+    """Return a run in the form of a timeline block."""
     return {
         "run_id": run.id,
         "capture_id": capture.id,
@@ -180,8 +186,8 @@ def event_to_json(event: StoredEvent) -> Json:
         "line",
         "run_id",
     )
-    same = {name: getattr(event, name) for name in names}
-    return {**same, "artifact_id": event.artifact_id, "reported": None}
+    fields = {name: getattr(event, name) for name in names}
+    return {**fields, "artifact_id": event.artifact_id, "reported": None}
 
 
 def reported_event_to_json(event: ReportedEvent, reported_by: str) -> Json:

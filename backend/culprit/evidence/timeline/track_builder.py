@@ -1,4 +1,4 @@
-"""Tracks out of rows of the database: which rows a zoom needs, and what they become."""
+"""Build timeline tracks from stored chunks and rolled-up days, at the resolution of the request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from culprit.infra.models.evidence.series import StoredSeries
 from culprit.json_types import Json
 
 MAX_SOURCES = 50
-# The limit of one response for any query: some ten megabytes of JSON before compression.
+# Maximum number of values in one response: about ten megabytes of JSON before compression.
 MAX_NUMBERS = 900_000
 
 
@@ -46,7 +46,7 @@ def describe_series(series: StoredSeries) -> Json:
 def build_tracks(
     session: Session, series: Sequence[StoredSeries], *, from_ns: int, to_ns: int, width: int, plane: str
 ) -> list[Json]:
-    """What each of `series` shows in the range at this width; `plane` is what matrices show of a cell."""
+    """Return the track of each series in the range. `width` is in pixels; `plane` (min, mean, max) is for matrices."""
     width = min(width, max(50, MAX_NUMBERS // (4 * max(1, len(series)))))
     pixel = tracks.compute_pixel_ns(from_ns, to_ns, width)
     pieces, level, rows = load_pieces(session, series, from_ns, to_ns, pixel_ns=pixel, plane=plane)
@@ -104,21 +104,21 @@ _PLANES = {"min": "low", "mean": "mean", "max": "high"}
 def _load_days(
     session: Session, series: Sequence[StoredSeries], from_ns: int, to_ns: int, displayed: str
 ) -> dict[UUID, list[TrackPiece]]:
-    """Rolled-up hours as pieces. Of matrices only the plane that is `shown` is fetched: it is all they cost."""
+    """Return pieces of rolled-up hours by series. Of matrices, read only the plane `displayed`, to limit the cost."""
     lines = [series.id for series in series if series.axis is None]
     matrices = [series.id for series in series if series.axis is not None]
     pieces: dict[UUID, list[TrackPiece]] = defaultdict(list)
     for ids, planes in ((lines, ("low", "mean", "high", "count")), (matrices, (displayed, "count"))):
-        alike: dict[tuple[UUID, tuple[str, ...]], list[Any]] = defaultdict(list)
+        by_columns: dict[tuple[UUID, tuple[str, ...]], list[Any]] = defaultdict(list)
         for row in queries.load_days(session, ids, from_ns, to_ns, planes) if ids else ():
-            alike[row[0], tuple(row[2])].append(row)
-        for (series_id, columns), rows in alike.items():
+            by_columns[row[0], tuple(row[2])].append(row)
+        for (series_id, columns), rows in by_columns.items():
             pieces[series_id].append(_join_hours(rows, columns, planes))
     return pieces
 
 
 def _join_hours(rows: Sequence[Any], columns: tuple[str, ...], planes: Sequence[str]) -> TrackPiece:
-    """Days on the same columns as one piece of hours; a plane that was not fetched shows what was."""
+    """Join days with the same columns into one piece of hours. The first plane replaces planes that were not read."""
     shape = (len(rows) * HOURS, len(columns))
     fetched = {
         plane: np.frombuffer(b"".join(row[at] for row in rows), "<f4").reshape(shape)
@@ -137,7 +137,7 @@ def _join_hours(rows: Sequence[Any], columns: tuple[str, ...], planes: Sequence[
 
 
 def _join_chunks(rows: Sequence[ChunkRow]) -> tuple[dict[UUID, list[TrackPiece]], dict[UUID, int | str]]:
-    """Chunks as pieces: opened ones one by one, the summaries of short ones together."""
+    """Return pieces and levels by series: each chunk with rows is one piece, all summaries together are another."""
     pieces: dict[UUID, list[TrackPiece]] = defaultdict(list)
     levels: dict[UUID, int | str] = {}
     short: dict[tuple[UUID, tuple[str, ...]], list[ChunkRow]] = defaultdict(list)
@@ -149,22 +149,22 @@ def _join_chunks(rows: Sequence[ChunkRow]) -> tuple[dict[UUID, list[TrackPiece]]
         limit = chunks.compute_gap_limit_ns(row.raw_step_ns)
         pieces[row.series_id].append(TrackPiece(chunks.decode_rows(row.data), columns, limit))
         levels[row.series_id] = row.level
-    for (series_id, columns), alike in short.items():
-        cube = np.frombuffer(b"".join(row.summary or b"" for row in alike), "<f4")
-        cube = cube.reshape(len(alike), 4, len(columns)).astype(np.float64)
+    for (series_id, columns), summaries in short.items():
+        cube = np.frombuffer(b"".join(row.summary or b"" for row in summaries), "<f4")
+        cube = cube.reshape(len(summaries), 4, len(columns)).astype(np.float64)
         table = SeriesRows(
-            np.array([row.t0_ns for row in alike], np.int64),
-            np.array([row.t1_ns for row in alike], np.int64),
+            np.array([row.t0_ns for row in summaries], np.int64),
+            np.array([row.t1_ns for row in summaries], np.int64),
             *(cube[:, plane] for plane in range(4)),
         )
-        limits = np.array([chunks.compute_gap_limit_ns(row.raw_step_ns) for row in alike], np.int64)
+        limits = np.array([chunks.compute_gap_limit_ns(row.raw_step_ns) for row in summaries], np.int64)
         pieces[series_id].append(TrackPiece(table, columns, limits))
         levels.setdefault(series_id, "chunks")
     return pieces, levels
 
 
 def _load_sources(session: Session, rows: Sequence[ChunkRow]) -> dict[UUID, list[Json]]:
-    """Whose bytes the newest chunks of each track were read from."""
+    """Return the runs, artifacts and collectors of the newest `MAX_SOURCES` chunks of each series, oldest first."""
     newest: dict[UUID, list[ChunkRow]] = defaultdict(list)
     for row in reversed(rows):
         if len(newest[row.series_id]) < MAX_SOURCES:

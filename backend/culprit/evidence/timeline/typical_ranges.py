@@ -1,4 +1,4 @@
-"""The bands behind tracks: what a service's Prometheus measured at the same hours of earlier days, run by run."""
+"""Load typical ranges of tracks: values that Prometheus measured at the same hours of earlier days, by run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from culprit.infra.models.evidence.series import StoredSeries
 from culprit.json_types import Json
 
 MAX_RUNS = 24
-# What is fetched around a capture reaches beyond it by as much.
+# Prometheus data is fetched from this long before a capture until this long after it.
 MARGIN_NS = 900 * 10**9
 _METRIC, _ROUTE, _AT, _DAYS, _LOW, _MEDIAN, _HIGH = range(len(COLUMNS) - 1)
 Key = tuple[str, str]
@@ -25,7 +25,7 @@ Key = tuple[str, str]
 def load_typical_ranges(
     session: Session, series: Sequence[StoredSeries], from_ns: int, to_ns: int
 ) -> dict[UUID, list[Json]]:
-    """Return the typical ranges of each of `series` in a range, of the newest runs; the newer one where two overlap."""
+    """Return the typical ranges of each series in a time range, by series ID. Newer runs replace older ones."""
     tracks: dict[Key, UUID] = {
         (series.metric, str(series.labels.get("route", ""))): series.id
         for series in series
@@ -92,7 +92,7 @@ def _failure_to_json(run_id: UUID, t0_ns: int, t1_ns: int, reason: Json | None) 
 
 
 def _append_range(bands: list[Json], new: Json) -> None:
-    """Add ranges of older runs where no newer run has one; ranges without a remainder are left out."""
+    """Append the part of a range that starts before the overlapping ranges of newer runs, if any is left."""
     for band in bands:
         if new["from_ns"] <= band["to_ns"] and new["to_ns"] >= band["from_ns"]:
             if new["failure"] is not None:

@@ -78,7 +78,7 @@ def stop_with_reason(session: Session, incident: Incident, actor: Actor | None, 
 
 
 def tiers_up_to(most: str) -> list[Tier]:
-    """Return the tiers up to and including one."""
+    """Return the tiers up to and including `most`."""
     return list(Tier)[: list(Tier).index(Tier(most)) + 1]
 
 

@@ -22,9 +22,9 @@ from culprit.infra.models.incidents.incident import Incident
 from culprit.json_types import Json
 from culprit.web.errors import InvalidRequestError, NotFoundError
 
-#: Numbers that are pinned, the most significant first.
+#: Maximum number of numbers to pin, the most significant first.
 MAX_PINS = 3
-#: Lines that the address of a pin marks.
+#: Maximum number of lines that the URL of a pin highlights.
 MAX_MARKED = 40
 
 
@@ -88,11 +88,11 @@ def _answer_step(  # noqa: PLR0917
 
 
 def _list_cited_lines(named: Json) -> Iterator[LineRef]:
-    """Yield the lines of the first numbers of a cause, each place once; a frame of a profile has no lines."""
-    places: dict[tuple[str, tuple[int, ...]], str] = {}
+    """Yield the distinct source lines of the first numbers of a cause. A frame of a profile has no lines."""
+    sources: dict[tuple[str, tuple[int, ...]], str] = {}
     for item in named["evidence"]:
         lines = tuple(item["locator"].get("lines") or ())[:MAX_LINES]
         if item.get("artifact") and lines:
-            places.setdefault((item["artifact"], lines), item["locator"].get("part", ""))
-    for (artifact, lines), part in list(places.items())[:MAX_PINS]:
+            sources.setdefault((item["artifact"], lines), item["locator"].get("part", ""))
+    for (artifact, lines), part in list(sources.items())[:MAX_PINS]:
         yield LineRef(artifact_id=UUID(artifact), part=part, lines=list(lines))

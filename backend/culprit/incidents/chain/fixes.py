@@ -123,7 +123,7 @@ def update_fix(
 
 
 def _resume_alternating(session: Session, incident: Incident, fix: Fix) -> None:
-    """Measure again without the fix, where it is applied and rolled back in turns."""
+    """Start the next phase without the fix for its alternating verifications."""
     for verification in queries.list_verifications(session, incident.id):
         is_open = verification.state in {"waiting", "collecting"}
         if verification.fix_id == fix.id and verification.kind == "alternating" and is_open:

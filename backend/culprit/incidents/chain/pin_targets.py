@@ -1,4 +1,4 @@
-"""Resolve pins: read what they show from Culprit's own data, never from the request."""
+"""Resolve pins: read their content from Culprit's own data, never from the request."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ MAX_ARTIFACTS = 400
 
 @dataclass(frozen=True, slots=True)
 class PinTarget:
-    """What a pin shows: the stored snapshot, the hosts, and the SHA-256 of the cited artifacts."""
+    """The target of a pin: the snapshot to store, the hosts, and the SHA-256 of the cited artifacts."""
 
     snapshot: Json
     hosts: tuple[UUID | None, ...]
@@ -52,7 +52,7 @@ class PinTarget:
 
 
 def resolve_pin(session: Session, actor: Actor, store: ArtifactStore, pin_create: PinCreate) -> PinTarget:
-    """Return what a pin shows, or raise InvalidRequestError if it does not exist or is not visible."""
+    """Return the target of a pin, or raise InvalidRequestError if it does not exist or is not visible."""
     match pin_create:
         case LinePin():
             return _lines(session, actor, store, pin_create.ref)

@@ -141,14 +141,14 @@ def fill_scope(
     stops its target never gets one from evidence.
     """
     scope_request = ScopeRequest.model_validate(link.scope) if link.scope else ScopeRequest()
-    lost = [name for name in collectors if _needs_target(name)]
-    stops = any(COLLECTORS[name].tier is Tier.PTRACE for name in collectors)
-    if scope_request.kind != "host" or not lost or stops:
+    without_target = [name for name in collectors if _needs_target(name)]
+    stops_target = any(COLLECTORS[name].tier is Tier.PTRACE for name in collectors)
+    if scope_request.kind != "host" or not without_target or stops_target:
         return scope_request, None
     for hint in hints:
         if hint.what in ("process", "cgroup", "port"):
             result = ScopeRequest.model_validate({"kind": hint.what, "value": hint.value})
-            return result, OptionValue(lost[0], "", hint.value, hint)
+            return result, OptionValue(without_target[0], "", hint.value, hint)
     return scope_request, None
 
 
@@ -191,7 +191,7 @@ def _of_scope(link: IncidentHost) -> Iterator[OptionSource]:
 
 
 def _seen(session: Session, incident: Incident, host: Host, rules: Collection[str]) -> Iterator[OptionSource]:
-    """Yield what matched on this host in the incident, the strongest first, then what its tables contain."""
+    """Yield the subjects of matched findings on this host, the strongest first, then values from its tables."""
     runs = [
         run.run_id
         for run in queries.list_runs(session, incident.id)

@@ -54,7 +54,7 @@ def create_step_capture(
 ) -> Capture:
     """Create the capture of a step and link it. The incident must be locked.
 
-    It collects what the steps `also` need too, as far as this needs no higher tier, no option and no other target.
+    It also collects the data of the steps `also`, if this needs no higher tier, no option and no other target.
     """
     _, rule = get_step_subject(session, incident, step_run_request.step)
     if rule not in RULES:

@@ -23,7 +23,7 @@ from culprit.infra.models.analysis.finding_mute import FindingMute
 from culprit.infra.models.hosts.host import Host
 from culprit.web.errors import InvalidRequestError, NotFoundError
 
-#: Longer than this, a threshold is the right setting.
+#: Maximum length of a mute. For a longer time, override the threshold.
 MAX_DURATION = timedelta(days=90)
 
 

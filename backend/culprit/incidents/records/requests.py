@@ -110,7 +110,7 @@ class IncidentCreate(StrictRequest):
 class IncidentUpdate(VersionedRequest):
     """Changed fields. `window_to` null: the incident continues. `reason` is required to return to an earlier state.
 
-    `owner_id` null: nobody leads the incident.
+    `owner_id` null: the incident has no owner.
     """
 
     title: RequiredLine | None = None
@@ -266,9 +266,9 @@ class VerificationCreate(VersionedRequest):
 
 
 class StepRunRequest(VersionedRequest):
-    """Capture what a step needs on a host. `options` as in a capture; `confirm` if the tier requires it.
+    """Capture the data that a step needs on a host. `options` as in a capture; `confirm` if the tier requires it.
 
-    `full_triage`: also run the triage collectors. After a fix, another cause can show that was hidden before.
+    `full_triage`: also run the triage collectors, which can reveal another cause after a fix.
     """
 
     step: StepKey

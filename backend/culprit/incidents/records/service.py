@@ -95,7 +95,7 @@ def create_incident(session: Session, actor: Actor, incident_create: IncidentCre
 
 
 def _link_diagnosis(session: Session, incident: Incident, diagnosis_id: UUID) -> None:
-    """Make the diagnosis one of this incident, unless it is one of another. A running one is recorded when it ends."""
+    """Link the diagnosis to this incident, unless another one has it. A running diagnosis is recorded at its end."""
     diagnosis = session.get_one(Diagnosis, diagnosis_id)
     if diagnosis.incident_id is None:
         diagnosis.incident_id = incident.id
@@ -153,7 +153,7 @@ def update_incident(
 
 
 def _set_owner(session: Session, actor: Actor, incident: Incident, owner_id: UUID | None) -> None:
-    """Set who leads the incident, or nobody. Raises InvalidRequestError for an account that may not edit it."""
+    """Set or clear the owner of the incident. Raises InvalidRequestError for an account that may not edit it."""
     if owner_id == incident.owner_id:
         return
     owner = queries.find_account(session, owner_id) if owner_id is not None else None
@@ -161,8 +161,10 @@ def _set_owner(session: Session, actor: Actor, incident: Incident, owner_id: UUI
         raise InvalidRequestError("incident.owner_unknown")
     incident.owner_id = owner_id
     name = owner.name if owner is not None else ""
-    kind = "owner_set" if owner is not None else "owner_removed"
-    journal.append_entry(session, incident, actor, kind, **({"owner": name} if name else {}))
+    if owner is None:
+        journal.append_entry(session, incident, actor, "owner_removed")
+    else:
+        journal.append_entry(session, incident, actor, "owner_set", owner=owner.name)
     audit.record_action(session, actor, "incident.owner", RESOURCE, incident.id, owner=name)
 
 

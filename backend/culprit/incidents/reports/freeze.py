@@ -30,7 +30,7 @@ from culprit.json_types import Json
 from culprit.web.errors import ConflictError, TooLargeError
 
 MAX_BYTES = 24 << 20
-#: Culprit's own words and its hashes: nothing that a host or a person wrote.
+#: Fields with text or hashes of Culprit, never of a host or a user.
 OWN = frozenset(
     {
         "format", "culprit", "language", "zone", "preset", "redacted", "at", "from", "to", "opened_at", "resolved_at",

@@ -11,7 +11,7 @@ from culprit.infra.models.reports.report_version import ReportVersion
 from culprit.json_types import Json
 
 PREFIX = "/r"
-"""Where links to reports live."""
+"""Path prefix of share links."""
 
 CSP = f"{STYLE_CSP}; frame-ancestors 'none'; sandbox allow-downloads allow-modals"
 HEADERS = {

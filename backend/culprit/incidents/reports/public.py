@@ -13,7 +13,7 @@ from culprit.web.http.rate_limit import RateLimiter
 
 router = APIRouter(prefix=pages.PREFIX, include_in_schema=False)
 PER_MINUTE = 120
-"""Requests of one address in a minute, whether they open something or not; a page is one request."""
+"""Maximum number of requests of an address per minute, valid or not. A page is one request."""
 
 NOTHING = "There is no such report, or no longer.\n没有这份报告，或链接已失效。\n"
 

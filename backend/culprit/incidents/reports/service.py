@@ -24,7 +24,7 @@ from culprit.infra.models.reports.report_version import ReportVersion
 from culprit.web.errors import ConflictError, InvalidRequestError, NotFoundError
 
 MOST = 100
-"""Reports of one incident."""
+"""Maximum number of reports of an incident."""
 
 
 def get_report(session: Session, actor: Actor, report_id: UUID, *, lock: bool = False) -> Report:

@@ -20,7 +20,7 @@ from culprit.infra.models.reports.report_visit import ReportVisit
 from culprit.web.errors import ConflictError, ForbiddenError, NotFoundError
 
 TOKEN_LENGTH = 43
-"""Characters of 256 bits in URL-safe base64; nothing else is looked up."""
+"""Length of a token: 256 bits in URL-safe base64. Tokens of another length are not looked up."""
 
 MAX_AGENT = 300
 

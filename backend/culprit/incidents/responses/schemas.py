@@ -118,7 +118,7 @@ class FixResponse(BaseModel):
 
 
 class PinResponse(BaseModel):
-    """Evidence, and a snapshot of what it showed when it was pinned."""
+    """Evidence with a snapshot of its content at the time of pinning."""
 
     id: UUID
     kind: Literal["range", "frame", "row", "line", "comparison"]
@@ -166,7 +166,7 @@ class CauseRejectionResponse(BaseModel):
 
 
 class IncidentPermissions(BaseModel):
-    """What the actor can do with this incident."""
+    """Permissions of the actor on this incident."""
 
     edit: bool
     comment: bool
@@ -224,8 +224,8 @@ class ImportComparisonResponse(BaseModel):
 class IncidentOriginResponse(BaseModel):
     """Where an imported incident is from. `compared` is null until its runs are parsed and evaluated here.
 
-    `authors` has the names of its original authors, who have no account here, by the ID of what they wrote. The key of
-    a waiver is its step, that of a dismissed playbook `playbook <id>`.
+    `authors` has the names of its original authors, who have no account here, by the ID of the item that they created.
+    The key of a waiver is its step, that of a dismissed playbook `playbook <id>`.
     """
 
     culprit: str
@@ -259,7 +259,7 @@ class IncidentResponse(BaseModel):
     """An incident. `created_id` is the ID of the object that this request created.
 
     `gaps` are the open steps on the paths of active playbooks: neither answered nor waived.
-    `owner` leads the investigation; whoever first moves the incident to another state becomes it.
+    `owner` leads the investigation: by default the user who first moves the incident to another state.
     `times` has the states up to the current one, with the time at which each was reached last.
     `diagnoses` are the newest ones of this incident, the newest first.
     `needs_symptom_check`: a fix was verified and the incident is not resolved; check whether the symptom is gone.

@@ -58,9 +58,9 @@ def is_digest(text: str) -> bool:
 
 @contextlib.contextmanager
 def write_incoming(directory: Path, chunks: Iterable[bytes], limit: int) -> Iterator[tuple[Path, StoredBlob]]:
-    """Yield a flushed file with the bytes of `chunks`, and its digest;
+    """Yield a flushed file with the bytes of `chunks`, and its digest.
 
-    the file is deleted at the end if it still exists.
+    The file is deleted at the end if it still exists.
     """
     handle, name = tempfile.mkstemp(dir=directory)
     path = Path(name)

@@ -16,10 +16,7 @@ LIMITS = ReaderLimits(unpacked=256 << 20)
 
 @dataclass(frozen=True, slots=True)
 class LineRange:
-    """Lines of an artifact from line `first` (1-based);
-
-    `total` is the number of lines if the end was reached.
-    """
+    """Lines of an artifact from line `first` (1-based); `total` is the number of lines if the end was reached."""
 
     first: int
     total: int | None
@@ -29,7 +26,7 @@ class LineRange:
 def read_line_range(part: StoredPart, first: int, count: int) -> LineRange:
     """Return at most `count` lines, each cut at LINE_BYTES.
 
-    Raises ImportRefused if the artifact cannot be unpacked.
+    Raises ImportRefusedError if the artifact cannot be unpacked.
     """
     result = list(itertools.islice(_lines(part), first - 1, first - 1 + min(count, MAX_COUNT) + 1))
     more = len(result) > min(count, MAX_COUNT)

@@ -52,7 +52,7 @@ class Bucket:
         )
 
     def upload(self, key: str, path: Path) -> None:
-        """Store a file; readers see all of it or nothing. Raises NoBucket."""
+        """Store a file; readers see all of it or nothing. Raises BucketMissingError."""
         with path.open("rb") as stream:
             try:
                 obstore.put(self._store, key, stream)

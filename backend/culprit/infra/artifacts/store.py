@@ -71,7 +71,7 @@ class ArtifactStore(Protocol):
     """Operations of every store."""
 
     def put(self, chunks: Iterable[bytes], limit: int) -> StoredBlob:
-        """Store a stream of at most `limit` bytes. Raises ArtifactTooLarge."""
+        """Store a stream of at most `limit` bytes. Raises ArtifactTooLargeError."""
         ...
 
     def adopt(self, path: Path, sha256: str) -> StoredBlob:
@@ -79,11 +79,11 @@ class ArtifactStore(Protocol):
         ...
 
     def path(self, sha256: str) -> Path:
-        """Return a local file with these bytes, for reading and mapping only. Raises ArtifactMissing."""
+        """Return a local file with these bytes, for reading and mapping only. Raises ArtifactMissingError."""
         ...
 
     def open(self, sha256: str) -> BinaryIO:
-        """Return the bytes as a seekable file. Raises ArtifactMissing."""
+        """Return the bytes as a seekable file. Raises ArtifactMissingError."""
         ...
 
     def exists(self, sha256: str) -> bool:
@@ -107,7 +107,7 @@ class ArtifactStore(Protocol):
         ...
 
     def verify(self, sha256: str) -> None:
-        """Read all bytes again. Raises ArtifactAltered or ArtifactMissing."""
+        """Read all bytes and verify their digest. Raises ArtifactAlteredError or ArtifactMissingError."""
         ...
 
     def space(self) -> StoreSpace:

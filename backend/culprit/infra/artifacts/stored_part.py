@@ -47,17 +47,17 @@ class StoredPart:
     limits: ReaderLimits = DEFAULT
 
     def check(self) -> None:
-        """Raise Altered if the file does not match its digest."""
+        """Raise PartAlteredError if the file does not match its digest."""
         with open_input(self.path) as stream:
             if hashlib.file_digest(stream, "sha256").hexdigest() != self.sha256:
                 raise PartAlteredError(self.sha256)
 
     def reader(self) -> BoundedReader:
-        """Return the unpacked bytes under limits; reading raises ImportRefused."""
+        """Return the unpacked bytes under limits; reading can raise ImportRefusedError."""
         return BoundedReader(open_input(self.path), self.encoding, self.limits)
 
     def open(self) -> BinaryIO:
-        """Return the unpacked bytes as a buffered stream; reading raises ImportRefused."""
+        """Return the unpacked bytes as a buffered stream; reading can raise ImportRefusedError."""
         return cast(BinaryIO, io.BufferedReader(_Unpacked(self.reader()), 1 << 16))
 
     def read(self, limit: int) -> bytes:

@@ -1,6 +1,6 @@
-"""Limit how many requests use the database at the same time;
+"""Limit the number of requests that use the database at the same time.
 
-the others wait in order without thread or connection.
+The others wait in order, without a thread or connection.
 """
 
 from __future__ import annotations

@@ -50,11 +50,11 @@ class Line:
         self._buffer = bytearray()
 
     def fileno(self) -> int:
-        """For select."""
+        """Return the descriptor of the socket, for `select`."""
         return self.sock.fileno()
 
     def send(self, message: Mapping[str, object]) -> None:
-        """Send one message. Raises Hungup."""
+        """Send one message. Raises HangupError."""
         data = json.dumps(message, separators=(",", ":")).encode()
         try:
             self.sock.sendall(_HEAD.pack(len(data)) + data)
@@ -62,7 +62,7 @@ class Line:
             raise HangupError from error
 
     def receive(self, timeout_s: float | None) -> Message | None:
-        """Return the next message, or None after `timeout_s`. Raises Hungup."""
+        """Return the next message, or None after `timeout_s`. Raises HangupError."""
         while True:
             message = self._take()
             if message is not None:
@@ -164,9 +164,9 @@ class ForkServer:
 
     @contextlib.contextmanager
     def child(self, program: str, job: Message) -> Iterator[Child]:
-        """Yield a child that works on `job`;
+        """Yield a child that works on `job`, and kill it at the end of the block.
 
-        kill it at the end of the block. Raises Hungup if none starts.
+        Raises HangupError if no child starts.
         """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         with ours, theirs:

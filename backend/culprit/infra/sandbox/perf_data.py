@@ -47,7 +47,7 @@ def list_programs() -> list[str]:
 
 
 def find_perf() -> str:
-    """Return the path of perf. Raises ImportRefused with the name of its package."""
+    """Return the path of perf. Raises ImportRefusedError with the name of its package."""
     program = launcher.find_program("perf")
     if program is None:
         raise ImportRefusedError(Sentence("import.no_perf", {"package": get_perf_package()}))
@@ -71,7 +71,7 @@ def unpack_file(source: Readable, to: Path) -> Path:
 
 
 def list_events(path: Path) -> dict[bytes, set[str]]:
-    """Return the events of a file with the kinds of data of their samples. Raises WrongFormat."""
+    """Return the events of a file with the kinds of data of their samples. Raises WrongFormatError."""
     output, errors = path.with_name("perf.events"), path.with_name("perf.stderr")
     with output.open("wb") as stdout, errors.open("wb") as stderr:
         arguments = [*_options(path), "evlist", "-v", "-i", str(path)]
@@ -96,7 +96,7 @@ def select_fields(path: Path) -> str:
 
 @contextmanager
 def run_script(path: Path, fields: str) -> Iterator[BinaryIO]:
-    """Yield the output of `perf script --no-inline`. Raises WrongFormat at the end if perf failed."""
+    """Yield the output of `perf script --no-inline`. Raises WrongFormatError at the end if perf failed."""
     errors = path.with_name("perf.stderr")
     arguments = ["script", "--no-inline", "--ns", "--show-lost-events", "-F", fields, "-i", str(path)]
     reading, writing = os.pipe()

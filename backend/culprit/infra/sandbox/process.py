@@ -57,11 +57,11 @@ class SandboxExit:
 @contextlib.contextmanager
 def create_workspace(parent: Path) -> Iterator[Path]:
     """Yield an empty directory below `parent` for one child; delete it with its content at the end."""
-    ours = temp_files.new_directory(parent, WORKSPACE)
+    workspace = temp_files.new_directory(parent, WORKSPACE)
     try:
-        yield ours.path
+        yield workspace.path
     finally:
-        ours.remove()
+        workspace.remove()
 
 
 def run_in_sandbox(

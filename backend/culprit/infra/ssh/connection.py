@@ -133,7 +133,7 @@ class Connection:
 
     @property
     def transport(self) -> paramiko.Transport:
-        """The transport to the host itself."""
+        """Return the transport to the host, the last hop."""
         return self.transports[-1]
 
     def close(self) -> None:
@@ -157,29 +157,29 @@ def connect_host(
     timeouts: SshTimeouts,
     report: Report = ignore_report,
 ) -> Connection:
-    """Connect over all hops and log in on each. Raises SshError and leaves nothing open then."""
-    way = _HopChain(Connection(), tuple(rules), timeouts, report)
+    """Connect over all hops and log in on each. On failure, close everything and raise SshError."""
+    chain = _HopChain(Connection(), tuple(rules), timeouts, report)
     try:
         for hop in hops[:-1]:
-            way.enter(hop)
-            done = way.connection
-            done.timings = {f"jump_{key}": value for key, value in done.timings.items()}
-        way.enter(hops[-1])
+            chain.enter(hop)
+            connection = chain.connection
+            connection.timings = {f"jump_{key}": value for key, value in connection.timings.items()}
+        chain.enter(hops[-1])
     except BaseException:
-        way.connection.close()
+        chain.connection.close()
         raise
-    return way.connection
+    return chain.connection
 
 
 def read_host_key(hops: Sequence[SshHop], rules: Sequence[AddressRule], timeouts: SshTimeouts) -> PublicKey:
     """Return the host key of the last hop. Logs in on the jump hosts before it, never on the last."""
-    way = _HopChain(Connection(), tuple(rules), timeouts, ignore_report)
+    chain = _HopChain(Connection(), tuple(rules), timeouts, ignore_report)
     try:
         for hop in hops[:-1]:
-            way.enter(hop)
-        return way.greet(hops[-1])
+            chain.enter(hop)
+        return chain.greet(hops[-1])
     finally:
-        way.connection.close()
+        chain.connection.close()
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ ENDED = ("done", "partial", "failed")
 
 
 class AnnotationBuilder:
-    """Builds annotations in one language, with links to one address, of what an actor sees (None: everything)."""
+    """Build annotations in one language, with links to one base URL, of objects visible to an actor (None: all)."""
 
     def __init__(self, session: Session, actor: Actor | None, locale: str, public_url: str) -> None:
         self.session = session

@@ -1,7 +1,8 @@
-"""The job that fetches from a host what names the functions of a run's profiles.
+"""The job that fetches the symbols of a run's profiles from its host.
 
-It runs after the run, with the permissions of who requested the run, as its collector `symbols`. In any case the
-profiles are built afterwards: a function without a name is displayed as its module and offset, with the reason.
+It runs after the run, with the permissions of the user who requested the run, as its collector `symbols`. The profiles
+are built afterwards, even if it fails: a function without a symbol is displayed as its module and offset, with the
+reason.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ FRAME_OVERHEAD = 1 << 20
 
 @dataclass(frozen=True, slots=True, repr=False)
 class FetchSpec:
-    """What is fetched, and the session to do it in. It holds secrets and has no repr."""
+    """The session that fetches the symbols, and its collector row. It holds secrets and has no repr."""
 
     run_collector_id: UUID
     session: SessionSpec
@@ -80,7 +81,7 @@ def fetch_symbols(run_id: UUID) -> str | None:
         store_artifacts(artifact_store(), result)
         return _store(spec, result)
     except (LeaseLostError, ChildDiedError):
-        # The worker stops, or its child was lost: another one fetches.
+        # The worker stops, or its child died: another worker fetches the symbols.
         with unit_of_work(db.sessions) as session:
             session.get_one(RunCollector, spec.run_collector_id).state = "queued"
         return None
@@ -143,7 +144,7 @@ def _run_session(pool: SshPool, spec: FetchSpec, spool: Spool) -> SessionResult:
 
 
 def _store(spec: FetchSpec, result: SessionResult) -> str:
-    """Store what was fetched: the artifacts, then the table that describes them, then which file each one is."""
+    """Store the fetched artifacts, their parsed index table, and the symbol files. Return the collector's state."""
     db, run_id = get_database(), spec.session.run_id
     outcome = result.output.outcomes.get(symbols.ID)
     with unit_of_work(db.sessions) as session:

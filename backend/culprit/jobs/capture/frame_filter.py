@@ -16,7 +16,7 @@ DropReason = Literal["not_ordered", "repeated", "out_of_order", "too_many", "too
 
 #: One file per part. The largest collector writes about ten on a real host.
 MAX_PARTS_PER_COLLECTOR = 64
-#: A clock is read about every ten seconds; `collectors.clock.mapping` uses as many.
+#: The runner reads the clock about every ten seconds. `collectors.clock.mapping` has the same maximum.
 MAX_CLOCKS = 1_000
 #: Base64 and compression headers make a part larger than its file.
 ENCODED_SHARE = 1.4
@@ -51,10 +51,7 @@ class FrameFilter:
         self.dropped: Counter[str] = Counter()
 
     def accept_part(self, header: FrameHeader) -> bool:
-        """Return whether the part with this header is accepted;
-
-        called once per part, before its bytes arrive.
-        """
+        """Return whether the part with this header is accepted. Call it once per part, before its bytes arrive."""
         names = self._parts.get(header.id)
         if names is None:
             return self._drop("not_ordered")

@@ -105,7 +105,7 @@ def run(job: Message, line: Line) -> None:
 
 
 def _wait_for_order(line: Line) -> Message | None:
-    """Return what to run, or None if the worker canceled or was silent for 60 s."""
+    """Return the start message, or None if the worker canceled or sent nothing for 60 s."""
     while (message := receive_from_worker(line, 60)) is not None:
         if message["kind"] == "start":
             return message["order"]

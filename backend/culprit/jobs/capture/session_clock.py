@@ -20,12 +20,12 @@ DEFAULT_ROUND_TRIP_MS = 200.0
 def estimate_server_offset(
     distances: Sequence[int], round_trip_ms: float, *, early_ns: int = 0
 ) -> tuple[int, int] | None:
-    """Return (server's clock minus host's, uncertainty) in ns from received minus read times; None without a
-    reading.
+    """Return (server's clock minus host's, uncertainty) in ns, or None without a reading.
 
-    A reading is received after it was sent, so the smallest distance is closest to the truth; it still
-    includes the network delay, which is at most the shortest round trip. A reading that is rounded up appears
-    up to `early_ns` closer than it is. An offset that may be zero is returned as zero.
+    `distances` are received minus read times in ns. A reading is received after it was sent, so the smallest
+    distance is closest to the true offset. It still includes the network delay, which is at most the shortest
+    round trip. A reading that is rounded up appears up to `early_ns` closer than it is. An offset that may be
+    zero is returned as zero.
     """
     if not distances:
         return None

@@ -1,4 +1,4 @@
-"""What a run needs from the database, checked again when it starts.
+"""Build the spec of an SSH session from the database, and repeat all checks when the run starts.
 
 Since the request, the requester may have lost the permission, the host may have been retired, or its key may
 no longer be trusted.
@@ -141,7 +141,7 @@ def build_session_spec(session: Session, run_id: UUID) -> SessionSpec:
 def _let_server_read(
     session: Session, host: Host, jobs: tuple[program.CollectorJob, ...]
 ) -> tuple[program.CollectorJob, ...]:
-    """Return the jobs, those of perf without its text, if the server can read perf.data and name its functions."""
+    """Return the jobs; those of perf skip the text output if the server can read and symbolize perf.data."""
     if not perf_data.is_available() or not any(job.id in READ_BY_SERVER for job in jobs):
         return jobs
     reading = build_reading_options(find_kernel_key(session, host.id))

@@ -130,7 +130,7 @@ def _set_deadline(state: _SessionState, stage: Stage) -> None:
 
 
 def _find_passed_limit(state: _SessionState, now: float) -> tuple[str, float] | None:
-    """Return the kind of the limit that has passed and since when it ran; None where there is time left."""
+    """Return (kind of the exceeded limit, its length in seconds), or None. A cancellation has an empty kind."""
     if state.cancel_until and now > state.cancel_until:
         return "", 0.0
     if state.total_until and now > state.total_until:
@@ -148,7 +148,7 @@ def _read_remaining(state: _SessionState) -> bool:
             if _handle_message(state, message):
                 return True
     except HangupError:
-        pass  # the limit had passed before: that is why it ends
+        pass  # the limit was exceeded before: it is the reason of the end
     limit = _find_passed_limit(state, time.monotonic())
     if limit is None:
         return False

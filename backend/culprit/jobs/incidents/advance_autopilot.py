@@ -94,9 +94,9 @@ def _advance(session: Session, incident: Incident) -> None:
 
 
 def _start_diagnosis(session: Session, incident: Incident, actor: Actor, snapshot: IncidentSnapshot) -> bool:
-    """Diagnose the first host with the symptom, once, where nothing was suspected yet; its causes bring playbooks.
+    """Diagnose the first host with the symptom, once per incident. The causes attach their playbooks.
 
-    Return whether there is nothing more to do now: it was started, or the autopilot was stopped by a refusal.
+    Return whether the autopilot is finished for now: the diagnosis was started, or its refusal stopped the autopilot.
     """
     suspects = [
         host for link, host in snapshot.hosts if link.role in INVESTIGATED_ROLES and host.state == "active"
@@ -117,9 +117,9 @@ def _start_diagnosis(session: Session, incident: Incident, actor: Actor, snapsho
 def _run_step(
     session: Session, incident: Incident, actor: Actor, step: str, host_id: UUID, *, others: Sequence[str]
 ) -> Sentence | None:
-    """Run the step with what `others` need in the same capture, or stop if it is refused.
+    """Run the step, and collect the data of the steps `others` in the same capture. Stop if the capture is refused.
 
-    Return the message if the step only misses an option.
+    Return the message if only an option of the step is missing.
     """
     pilot = incident.autopilot or {}
     step_run_request = StepRunRequest(version=max(1, incident.version), step=step, host_id=host_id)

@@ -129,7 +129,7 @@ def _describe_part(store: ArtifactStore, artifact: Artifact) -> Json:
 
 
 def _describe_symbols(session: Session, store: ArtifactStore, profile: Profile) -> Json:
-    """Describe what names the functions of a profile: all of it belongs to its run, so that the run can be exported."""
+    """Describe the symbol parts of a profile. All of them belong to its run, so that the run can be exported."""
     planned = find_run_collector(session, profile.run_id, symbols.ID)
     parts = {part.part: part for part in list_latest_artifacts(session, planned.id)} if planned else {}
     own = ((profile.source or {}).get("artifacts") or {}).get(symbols.KALLSYMS)
@@ -222,7 +222,7 @@ def _store(
 
 
 def _store_event_profile(session: Session, profile: Profile, values: Json) -> None:
-    """Return the profile of a further event of the same recording; a rebuild finds the existing row."""
+    """Store the profile of a further event of the same recording. A rebuild updates the existing row."""
     sibling = find_event_profile(session, profile, values["kind"], values["event"])
     if sibling is None:
         sibling = Profile(run_id=profile.run_id, run_collector_id=profile.run_collector_id)

@@ -34,7 +34,7 @@ from culprit.jobs.job import Job
 from culprit.json_types import Json
 
 QUERY_S = 15.0
-# Seconds before and after the capture, as long as the capture, for comparison.
+# Bounds of the margin before and after the capture, for comparison. Within them it has the length of the capture.
 MARGIN_MIN_S, MARGIN_MAX_S = 60.0, 900.0
 
 
@@ -100,7 +100,7 @@ def _plan(db: Database, run_id: UUID) -> MetricFetchSpec | None:
 
 
 def _fetch(order: MetricFetchSpec) -> MetricFetchResult:
-    """Send every query once. The first connection failure ends it, because the others would wait as long."""
+    """Send every query once. Stop at the first connection failure: each further query would wait as long."""
     started_ns = time.time_ns()
     if order.source is None:
         return MetricFetchResult({}, started_ns, order.failure)

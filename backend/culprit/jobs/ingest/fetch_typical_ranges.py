@@ -45,7 +45,7 @@ QUERY_S = 10.0
 TOTAL_S = 60.0
 LEAST_S = 1.0
 MAX_TOTAL_BYTES = 2 * MAX_BYTES
-# Values are aggregated by hour, so one value per minute is as good as one per second.
+# Values are aggregated by hour: a value per minute is sufficient.
 STEP_S = 60
 MAX_STEPS = 240
 

@@ -53,9 +53,9 @@ def ingest_run(run_id: UUID, *, again: bool = False) -> str | None:
 
 
 def _store(db: Database, work: ParseWork, *, again: bool) -> str | None:
-    """Store all results;
+    """Store all results. Return the new state of the run.
 
-    values that the database cannot store affect only their collector, without another attempt.
+    Values that the database cannot store affect only their collector, which becomes `unreadable` without a retry.
     """
 
     def attempt(readings: list[ParsedCollector], *, keep: bool = True) -> str | None:

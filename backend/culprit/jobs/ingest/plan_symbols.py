@@ -1,4 +1,4 @@
-"""Plan the fetch of what names the functions of a run's profiles."""
+"""Reuse the stored symbols of a run's profiles, and plan the fetch of missing ones."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from culprit.infra.models.evidence.symbol_file import SymbolFile
 from culprit.infra.task_queue import enqueue_after_commit
 from culprit.jobs.ingest.queries import find_run_collector, list_profiles
 
-#: Processes end: later, most of their files cannot be read any more.
+#: Processes end, and most of their files cannot be read afterwards.
 FETCH_WITHIN_NS = 600 * 10**9
 
 
 def plan_symbols(session: Session, run: Run) -> None:
-    """Give a run the symbols that are known, and plan to fetch those of files that are missing.
+    """Add the stored symbols to a run, and plan to fetch the missing ones.
 
     All symbols of a run are parts of its collector `symbols`, so that it can be built again and exported. The fetch
     cannot fail the run. Profiles are built after it.

@@ -42,7 +42,7 @@ def pending_fetches(collector: str) -> Select[UUID]:
 
 
 def pending_builds(table: Build) -> Select[UUID]:
-    """Select the queued builds of profiles or comparisons, and those whose worker was lost. None waits for symbols."""
+    """Select the queued builds and those whose worker was lost, without profiles whose symbols are being fetched."""
     abandoned = and_(table.state == "running", table.started_at < _now() - STALE_AFTER)
     query = select(table.id).where(or_(table.state == "queued", abandoned))
     return query.where(not_(is_fetch_pending(Profile.run_id))) if table is Profile else query
@@ -166,7 +166,7 @@ def select_event_ids(run_id: UUID) -> Select[UUID]:
 def list_repetitions(
     session: Session, run_ids: Collection[UUID | None], event_ids: Sequence[UUID]
 ) -> Sequence[Row[UUID | None, UUID | None]]:
-    """Return the displayed event and the run of each event of these runs that repeats one."""
+    """Return (displayed event ID, run ID) of each event of these runs that repeats one of these events."""
     query = select(StoredEvent.repeats_id, StoredEvent.run_id).where(
         StoredEvent.run_id.in_(run_ids), StoredEvent.repeats_id.in_(event_ids)
     )
@@ -193,7 +193,7 @@ def select_oldest_facts(host_id: UUID, keep: int) -> Select[UUID]:
 
 
 def load_control_groups(session: Session, run_id: UUID, limit: int) -> dict[int, str]:
-    """Return pid → path of the control group, of the processes that tables of a run list; at most `limit`."""
+    """Return {pid: cgroup path} of the processes in the tables of a run, at most `limit`."""
     groups: dict[int, str] = {}
     for columns, rows in session.execute(
         select(ResultTable.columns, ResultTable.rows).where(

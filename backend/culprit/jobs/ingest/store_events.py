@@ -55,21 +55,21 @@ class ExistingEvent:
     uncertainty_ns: int
 
     def may_be(self, other: ExistingEvent) -> bool:
-        """Return whether the two times may be equal. Two lines of one log are two events at any distance."""
+        """Return whether the two times may be equal. Two lines of the same run are always two events."""
         return self.run_id != other.run_id and self.away(other) <= self.uncertainty_ns + other.uncertainty_ns
 
     def away(self, other: ExistingEvent) -> int:
-        """Return the distance of the two times."""
+        """Return the distance of the two times in ns."""
         return abs(self.t_ns - other.t_ns)
 
     def has_more_details(self, seen: ExistingEvent) -> bool:
-        """Return whether this event has more details or a more exact time than `shown`."""
-        own, theirs = (self.end_ns or self.t_ns) - self.t_ns, (seen.end_ns or seen.t_ns) - seen.t_ns
-        return own > theirs or (own == theirs and self.uncertainty_ns < seen.uncertainty_ns)
+        """Return whether this event is longer than `seen`, or as long with a more exact time."""
+        own_ns, seen_ns = (self.end_ns or self.t_ns) - self.t_ns, (seen.end_ns or seen.t_ns) - seen.t_ns
+        return own_ns > seen_ns or (own_ns == seen_ns and self.uncertainty_ns < seen.uncertainty_ns)
 
 
 def same_key(host_id: UUID, boot_id: str, kind: str, detail: str) -> bytes:
-    """Return a hash that is equal for events that are the same if they happened at the same time.
+    """Return a hash of all fields of an event except its time. Events with equal hashes and times are the same.
 
     It includes the host so that a lookup needs no other column: otherwise the planner may scan all events of
     a host for a key that does not exist.
@@ -115,18 +115,18 @@ def _free(session: Session, run_id: UUID) -> list[ExistingEvent]:
 
 def _displayed_near(session: Session, coming: Sequence[ExistingEvent]) -> list[ExistingEvent]:
     """Return the displayed events that may equal one of `coming`."""
-    seens: dict[UUID, ExistingEvent] = {}
+    displayed: dict[UUID, ExistingEvent] = {}
     for at in range(0, len(coming), BATCH):
         part = coming[at : at + BATCH]
-        requested = {"keys": [o.same_key for o in part], "times": [o.t_ns for o in part]}
-        seens |= {row.id: ExistingEvent(*row) for row in session.execute(_NEAR, requested)}
+        params = {"keys": [event.same_key for event in part], "times": [event.t_ns for event in part]}
+        displayed |= {row.id: ExistingEvent(*row) for row in session.execute(_NEAR, params)}
     for item in coming:
-        seens.pop(item.id, None)
-    return list(seens.values())
+        displayed.pop(item.id, None)
+    return list(displayed.values())
 
 
 def _repeated_by(session: Session, seens: Iterable[ExistingEvent], freed: Iterable[ExistingEvent]) -> RunsAt:
-    """Return which runs of `freed` have another event that repeats one of `shown`."""
+    """Return, by event of `seens`, the runs of `freed` that have another event that repeats it."""
     runs = {item.run_id for item in freed}
     event_ids = [seen.id for seen in seens]
     runs_at: RunsAt = defaultdict(set)
@@ -139,11 +139,11 @@ def _repeated_by(session: Session, seens: Iterable[ExistingEvent], freed: Iterab
 def match_repeated_events(
     coming: Iterable[ExistingEvent], seens: Iterable[ExistingEvent], repeated_by: RunsAt | None = None
 ) -> dict[UUID, UUID]:
-    """Match events with displayed events. Events of one run never repeat the same one: each takes the nearest
-    free one.
+    """Match the events `coming` with the displayed events `seens`. Return {repeating ID: repeated ID}.
 
-    If a later event has more details, the displayed one repeats it; earlier repetitions keep their reference,
-    so that the work does not grow with the number of repetitions.
+    Two events of a run never repeat the same event: each is matched with the nearest displayed event that no
+    other event of its run repeats. If a later event has more details, it becomes the displayed event.
+    Earlier repetitions keep their reference, so that the work does not grow with the number of repetitions.
     """
     by_key: Mapping[bytes, list[ExistingEvent]] = defaultdict(list)
     for seen in seens:

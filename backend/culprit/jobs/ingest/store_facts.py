@@ -51,7 +51,7 @@ class FactReader:
 def store_facts(
     session: Session, host_id: UUID, source: FactReader, facts: Sequence[FactReading], *, whole: bool
 ) -> None:
-    """Store one reading. `whole`: everything was read, so that missing items of a list were removed."""
+    """Store one reading. `whole`: it is complete, so that items missing from a list do not exist."""
     if not facts:
         return
     lock_host_facts(session, host_id)
@@ -76,8 +76,8 @@ def store_facts(
             and last.seen_ns < source.at_ns
         ):
             # No earlier reading listed it: it did not exist.
-            there = FactSource(last.last_run_id, last.last_artifact_id)
-            spans = (FactSpan(None, last.seen_ns, last.seen_ns, there, there), *spans)
+            last_source = FactSource(last.last_run_id, last.last_artifact_id)
+            spans = (FactSpan(None, last.seen_ns, last.seen_ns, last_source, last_source), *spans)
         book.write(name, {row.id: row for row in (earlier, later) if row is not None}, spans)
     book.close()
 
@@ -91,7 +91,7 @@ def _span(row: HostFact | None) -> FactSpan[FactSource] | None:
 
 
 class _Book:
-    """Collect changes, so that hundreds of unchanged facts are one statement."""
+    """Batch the changes of facts: one statement updates hundreds of unchanged facts."""
 
     def __init__(self, session: Session, host_id: UUID, source: str) -> None:
         self.session, self.host_id, self.source = session, host_id, source
@@ -125,7 +125,7 @@ class _Book:
             self.session.delete(row)
 
     def close(self) -> None:
-        """Write the changes, and delete the oldest of too many."""
+        """Write the changes, and delete the oldest ranges beyond MAX_SPANS."""
         self.session.flush()
         if self.seen:
             self.session.connection().execute(

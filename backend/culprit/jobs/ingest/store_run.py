@@ -158,7 +158,7 @@ def _chunk(chunk: Json, blob: bytes) -> Json:
 
 
 def _events(session: Session, run: Run, readings: list[ParsedCollector]) -> None:
-    """Return the parsed events and the steps of the wall clock."""
+    """Store the parsed events and the steps of the wall clock."""
     clock = ClockMap.from_json(run.clock)
     of_clock_ns = clock.uncertainty_ns if clock.known else 0
     rows = [
@@ -217,7 +217,7 @@ def _profiles(session: Session, run: Run, readings: list[ParsedCollector]) -> No
 def _facts(session: Session, run: Run, readings: list[ParsedCollector]) -> None:
     """Store the host facts of this run, and other facts under the name of each collector.
 
-    An imported host has no other facts.
+    Update the facts of the host if it is imported or has none: no preflight check reads an imported host.
     """
     of_host: Json = {}
     others: Json = {}
@@ -235,7 +235,7 @@ def _facts(session: Session, run: Run, readings: list[ParsedCollector]) -> None:
 
 
 def _remember(session: Session, run: Run, readings: list[ParsedCollector]) -> None:
-    """Store the configuration of the host at that time. A run with an unknown clock has no time."""
+    """Store the configuration facts of the host at the time of the run. Skip runs without a known time."""
     if run.host_id is None or run.t0_ns is None:
         return
     session.flush()

@@ -42,7 +42,7 @@ from culprit.jobs.notifications.queries import (
 from culprit.json_types import Json
 
 SEND_JOB = "culprit.send_notification"
-#: Maximum number of numbers whose series are searched: each search reads from the store.
+#: Maximum number of measured numbers whose series are searched: each search reads from the store.
 MAX_CHART_CANDIDATES = 8
 
 

@@ -58,7 +58,7 @@ log = structlog.get_logger("culprit.annotate")
 
 
 def sync_annotations(db: Database) -> int:
-    """Update the table; return how many annotations are to be sent. Only one process does it at a time."""
+    """Update the table and return the number of annotations to send. Only one process runs it at a time."""
     with unit_of_work(db.sessions) as session:
         if not try_annotation_lock(session):
             return 0
@@ -68,30 +68,30 @@ def sync_annotations(db: Database) -> int:
 
 def _sync_channel(session: Session, channel: Channel) -> int:
     since = utc_now() - CHANGED_WITHIN
-    teller = AnnotationBuilder(session, None, channel.locale, get_settings().public_url)
-    reported = [
-        *teller.captures(select_ended_captures(since)),
-        *teller.incidents(select_changed_incidents(since)),
-        *teller.events(select_changed_events(since)),
+    builder = AnnotationBuilder(session, None, channel.locale, get_settings().public_url)
+    contents = [
+        *builder.captures(select_ended_captures(since)),
+        *builder.incidents(select_changed_incidents(since)),
+        *builder.events(select_changed_events(since)),
     ]
-    requested = {item.key: item for item in reported}
-    incidents = {key for key in requested if key.startswith("incident:") and key.count(":") == 1}
+    required = {item.key: item for item in contents}
+    incidents = {key for key in required if key.startswith("incident:") and key.count(":") == 1}
     withdrawn = [f"event:{event_id}" for event_id in list_withdrawn_event_ids(session, since)]
-    rows = list_annotations(session, channel.id, {*withdrawn, *requested}, incidents, INCIDENT_KEY)
-    have = {row.key: row for row in rows}
-    rung: list[UUID] = []
-    for key, item in requested.items():
-        row = have.get(key)
+    rows = list_annotations(session, channel.id, {*withdrawn, *required}, incidents, INCIDENT_KEY)
+    stored = {row.key: row for row in rows}
+    changed_ids: list[UUID] = []
+    for key, item in required.items():
+        row = stored.get(key)
         if row is None or row.digest != item.digest or row.is_deleted or _failed_while_disabled(row):
-            rung.append(_upsert_annotation(session, channel, item))
-    for key, row in have.items():
+            changed_ids.append(_upsert_annotation(session, channel, item))
+    for key, row in stored.items():
         # A cause that is no longer likely, a fix that was not applied, a withdrawn event.
-        if key not in requested and not row.is_deleted:
+        if key not in required and not row.is_deleted:
             row.is_deleted, row.state, row.attempts, row.not_before = True, "queued", 0, utc_now()
-            rung.append(row.id)
-    for item_id in rung:
-        enqueue_after_commit(session, SEND_ANNOTATION, item_id)
-    return len(rung)
+            changed_ids.append(row.id)
+    for annotation_id in changed_ids:
+        enqueue_after_commit(session, SEND_ANNOTATION, annotation_id)
+    return len(changed_ids)
 
 
 def _failed_while_disabled(row: GrafanaAnnotation) -> bool:

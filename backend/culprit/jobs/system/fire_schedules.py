@@ -104,7 +104,7 @@ class DueSchedules:
         self._open = queries.load_unfinished_captures(session, ids)
         self._written = queries.list_recorded_due_times(session, ids)
         self._windows = load_windows(session, at, at)
-        # Looked up one by one later: the session knows them while they are referenced here.
+        # Preload the owners: the identity map keeps them while they are referenced, so that lookups need no query.
         self._people = queries.load_accounts(session, schedules)
 
     def decide(self, schedule: Schedule) -> None:
@@ -141,9 +141,9 @@ class DueSchedules:
         self._note(schedule, span, "started", reason, capture_id)
 
     def _capture(self, schedule: Schedule) -> tuple[UUID, int]:
-        """Create the capture as a request of the owner;
+        """Create the capture as a request of the owner.
 
-        return it and how many hosts maintenance excluded. Raises Held.
+        Return its ID and the number of hosts that maintenance excluded. Raises ScheduleBlockedError.
         """
         number = self._open.get(schedule.id)
         if number is not None:
@@ -174,7 +174,7 @@ class DueSchedules:
     def _free(self, hosts: list[Host]) -> list[Host]:
         """Return the hosts without maintenance.
 
-        Raises Held if there is none, or more than a capture allows.
+        Raises ScheduleBlockedError if there is none, or more than a capture allows.
         """
         hits = {host.id: find_window(self._windows, host, self.at) for host in hosts}
         free = [host for host in hosts if hits[host.id] is None]

@@ -141,7 +141,7 @@ def _continue_collecting(
 
 
 def _is_turn_over(session: Session, spec: VerificationSpec, needed: int) -> bool:
-    """Return whether the fix is to be rolled back for the next turn."""
+    """Return whether the fix must be rolled back for the next phase."""
     phases = schedule.list_phases(session, spec)
     return len(phases) < schedule.PHASES and schedule.is_phase_done(phases, needed, is_after=True)
 
@@ -154,19 +154,19 @@ def _is_complete(
     if len(capture_ids) >= schedule.MAX_AFTER + SPARE or len(capture_ids) - finished > SPARE:
         return True
     after = list_capture_runs(session, capture_ids, spec.hosts[0])
-    mine = [run for run in before if run.host_id == spec.hosts[0]]
-    is_last = finished >= schedule.MAX_AFTER or schedule.is_observed(session, spec, mine, after)
+    host_before = [run for run in before if run.host_id == spec.hosts[0]]
+    is_last = finished >= schedule.MAX_AFTER or schedule.is_observed(session, spec, host_before, after)
     return finished >= taken and is_last
 
 
 def _needed(session: Session, store: ArtifactStore, spec: VerificationSpec, before: Sequence[Run]) -> int:
-    """Return how many windows a side needs: more if those from before have one block each."""
+    """Return the number of windows that a side needs: more if the windows before the fix have one block each."""
     if spec.verification.kind == "cohort" or not before:
         return spec.needed
     sides = _sides(session, store, spec)
-    some = before[-2:]
-    seen = sides.windows("before", some, sides.subject(some))
-    return max(spec.needed, required_windows([item.measured.window for item in seen]))
+    latest = before[-2:]
+    numbers = sides.windows("before", latest, sides.subject(latest))
+    return max(spec.needed, required_windows([item.measured.window for item in numbers]))
 
 
 def _counts(spec: VerificationSpec, runs: Sequence[Run]) -> list[int]:
@@ -174,7 +174,7 @@ def _counts(spec: VerificationSpec, runs: Sequence[Run]) -> list[int]:
 
 
 def _taken(spec: VerificationSpec, needed: int) -> int:
-    """Return the least number of captures; of an alternating verification, in both turns."""
+    """Return the minimum number of captures after the fix; for an alternating verification, of both phases."""
     return 2 * schedule.count_per_phase(needed) if schedule.is_alternating(spec) else needed
 
 
@@ -189,7 +189,7 @@ def _count_finished(session: Session, spec: VerificationSpec, capture_ids: Seque
 
 
 def _refusal(session: Session, spec: VerificationSpec, before: Sequence[Run], needed: int) -> Sentence | None:
-    """Return what is missing from before the fix, or None. Hosts of a cohort without data are listed later."""
+    """Return a message if data from before the fix is missing, or None. Hosts of a cohort are listed later."""
     params: dict[str, str | int | float] = {"needed": needed, "runs": len(before), "read": spec.read}
     counts = _counts(spec, before)
     if spec.verification.kind == "cohort":
@@ -210,7 +210,7 @@ def _refusal(session: Session, spec: VerificationSpec, before: Sequence[Run], ne
 def _refuse(
     session: Session, spec: VerificationSpec, before: Sequence[Run], needed: int, todo: Sentence
 ) -> None:
-    """Store no conclusion, without captures, because too little data is from before the fix."""
+    """Store the outcome `no_conclusion` without captures after the fix, because data from before is missing."""
     cohort = spec.verification.kind == "cohort"
     notes = [todo]
     hosts = sum(count >= needed for count in _counts(spec, before))

@@ -50,7 +50,7 @@ def compare_profiles(
 
 
 def _profiles(session: Session, runs: Sequence[Run]) -> dict[UUID, list[Profile]]:
-    """Return by host the heaviest profile of each run, the earliest run first."""
+    """Return the heaviest profile of each run by host, the earliest run first."""
     rows = list_ready_profiles(session, (run.id for run in runs), KIND)
     heaviest = {row.run_id: row for row in rows}
     profiles: dict[UUID, list[Profile]] = defaultdict(list)

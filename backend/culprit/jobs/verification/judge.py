@@ -40,22 +40,22 @@ def judge_runs(
     if spec.verification.kind == "cohort":
         return _cohort(spec, sides, before, after, minimum_change)
     subject = sides.subject(before)
-    rendered = [*sides.windows("before", before, subject), *sides.windows("after", after, subject)]
-    peers = None
+    numbers = [*sides.windows("before", before, subject), *sides.windows("after", after, subject)]
+    control_windows = None
     if control is not None:
         control_subject = sides.subject(control[0])
-        rendered += sides.windows("control_before", control[0], control_subject)
-        rendered += sides.windows("control_after", control[1], control_subject)
-        peers = _of(rendered, "control_before"), _of(rendered, "control_after")
+        numbers += sides.windows("control_before", control[0], control_subject)
+        numbers += sides.windows("control_after", control[1], control_subject)
+        control_windows = _of(numbers, "control_before"), _of(numbers, "control_after")
     verdict = judge_windows(
-        _of(rendered, "before"),
-        _of(rendered, "after"),
+        _of(numbers, "before"),
+        _of(numbers, "after"),
         spec.better,
         minimum_change=minimum_change,
         divisible=primary_number.is_divisible(spec.read),
-        control=peers,
+        control=control_windows,
     )
-    return _build_result(spec, sides, verdict, minimum_change, rendered, by_host=[(before, after)])
+    return _build_result(spec, sides, verdict, minimum_change, numbers, by_host=[(before, after)])
 
 
 def _build_result(
@@ -124,18 +124,19 @@ def _cohort(
     pairs: list[HostWindows] = []
     by_host = []
     for host in spec.hosts:
-        mine = [[run for run in side if run.host_id == host] for side in (before, after)]
-        subject = sides.subject(mine[0])
+        host_runs = [[run for run in side if run.host_id == host] for side in (before, after)]
+        subject = sides.subject(host_runs[0])
         windows = [
-            sides.windows(name, runs, subject) for name, runs in zip(("before", "after"), mine, strict=True)
+            sides.windows(name, runs, subject)
+            for name, runs in zip(("before", "after"), host_runs, strict=True)
         ]
         plotted_numbers += [*windows[0], *windows[1]]
         before_windows, after_windows = ([item.measured.window for item in side] for side in windows)
         pairs.append(HostWindows(sides.name(host), before_windows, after_windows))
-        by_host.append((mine[0], mine[1]))
-    result = judge_cohort(
+        by_host.append((host_runs[0], host_runs[1]))
+    cohort = judge_cohort(
         pairs, spec.better, minimum_change=minimum_change, divisible=primary_number.is_divisible(spec.read)
     )
     return _build_result(
-        spec, sides, result.judged, minimum_change, plotted_numbers, by_host=by_host, hosts=result.hosts
+        spec, sides, cohort.judged, minimum_change, plotted_numbers, by_host=by_host, hosts=cohort.hosts
     )

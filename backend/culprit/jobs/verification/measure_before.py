@@ -48,7 +48,7 @@ from culprit.jobs.verification.state import (
 from culprit.web.errors import CulpritError
 
 PLAN = "triage"
-#: Three blocks of the comparison.
+#: Length of a capture: three blocks of the comparison.
 SECONDS = 15
 #: The profiler for the comparison of functions.
 PROFILE = "perf_record"
@@ -136,13 +136,13 @@ def _is_enough(
 
 
 def _needed(session: Session, store: ArtifactStore, spec: VerificationSpec, runs: list[Run]) -> int:
-    """Return how many windows a side needs: more if the first ones have one block each."""
+    """Return the number of windows that a side needs: more if the windows so far have one block each."""
     if spec.verification.kind == "cohort":
         return spec.needed
     names = load_host_names(session, list(spec.hosts))
     sides = SideReader(lambda run_id: load_view(session, store, [run_id]), names, spec)
-    seen = sides.windows("before", runs[-2:], sides.subject(runs[-2:]))
-    return max(spec.needed, required_windows([item.measured.window for item in seen]))
+    numbers = sides.windows("before", runs[-2:], sides.subject(runs[-2:]))
+    return max(spec.needed, required_windows([item.measured.window for item in numbers]))
 
 
 def _start(session: Session, store: ArtifactStore, actor: Actor, spec: VerificationSpec) -> None:

@@ -1,4 +1,4 @@
-"""When the next capture of a verification is due, how long both sides are observed, and in which turns."""
+"""Compute when the next capture of a verification is due, how long to observe both sides, and the phases."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ WIDE_PAUSE = timedelta(seconds=50)
 SETTLED = timedelta(seconds=30)
 #: Maximum number of captures after the fix.
 MAX_AFTER = 12
-#: How long a host is observed after the fix at most: that many captures of 15 s with their pauses.
+#: Maximum time that a host is observed after the fix: MAX_AFTER captures of 15 s with their pauses.
 MAX_OBSERVED_S = 780.0
-#: Turns of an alternating verification: before, after, before, after.
+#: Phases of an alternating verification: before, after, before, after.
 PHASES = 4
 #: The first and last reading of a run are at most the longest step away from its ends.
 EDGE_S = 5.0
@@ -34,17 +34,17 @@ MARGIN = 1.1
 
 
 def is_alternating(spec: VerificationSpec) -> bool:
-    """Return whether the fix is applied and rolled back in turns."""
+    """Return whether the fix is alternately applied and rolled back."""
     return spec.verification.kind == "alternating"
 
 
 def count_per_phase(needed: int) -> int:
-    """Return how many captures a turn has, so that both turns of a side have as many as a side needs."""
+    """Return the number of captures of a phase: both phases of a side together need `needed`."""
     return math.ceil(needed / 2)
 
 
 def list_phases(session: Session, spec: VerificationSpec) -> list[tuple[bool, int]]:
-    """List the turns so far, in the order of time: whether the fix is applied, and the number of finished runs."""
+    """List (is the fix applied, number of finished runs) of the phases so far, the earliest first."""
     verification = spec.verification
     sides = [
         (run.t0_ns or 0, is_after)
@@ -57,7 +57,7 @@ def list_phases(session: Session, spec: VerificationSpec) -> list[tuple[bool, in
 
 
 def is_phase_done(phases: Sequence[tuple[bool, int]], needed: int, *, is_after: bool) -> bool:
-    """Return whether the present turn has enough captures."""
+    """Return whether the current phase has enough captures."""
     return bool(phases) and phases[-1][0] is is_after and phases[-1][1] >= count_per_phase(needed)
 
 
@@ -94,11 +94,12 @@ def refuse_long_gap(session: Session, spec: VerificationSpec, before: Sequence[R
 
 
 def _spans(session: Session, runs: Sequence[Run], is_after: bool) -> list[tuple[float, float, bool]]:
-    """Return the captured time of each run in seconds. The minute of log before does not count."""
+    """Return (start, end, is_after) of each capture in Unix seconds, without the minute of log before it."""
     spans = []
     for run in runs:
         capture = session.get_one(Capture, run.capture_id)
-        seconds = max([int(each["seconds"]) for each in capture.collectors if each.get("seconds")], default=0)
+        lengths = [int(collector["seconds"]) for collector in capture.collectors if collector.get("seconds")]
+        seconds = max(lengths, default=0)
         end = (run.t1_ns or run.t0_ns or 0) / 1e9
         start = max((run.t0_ns or 0) / 1e9, end - seconds)
         spans.append((start + EDGE_S, max(start, end - EDGE_S), is_after))

@@ -21,7 +21,7 @@ from culprit.json_types import Json
 
 TASK = "culprit.advance_verification"
 OPEN = ("before", "waiting", "collecting", "judging")
-#: Pause between captures. Without it, successive captures are correlated like parts of one.
+#: Pause between captures. Without it, successive captures are correlated like parts of a single capture.
 PAUSE = timedelta(seconds=10)
 
 

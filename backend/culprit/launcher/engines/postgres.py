@@ -108,10 +108,7 @@ class Postgres(Engine):
         super().restart(failures)
 
     def is_ready(self) -> bool:
-        """Return whether it accepts clients:
-
-        the eighth line of `postmaster.pid` is `ready`, as for pg_ctl.
-        """
+        """Return whether the server accepts clients: the eighth line of `postmaster.pid` is `ready`, as for pg_ctl."""
         with contextlib.suppress(OSError, ValueError):
             lines = (self.data / "postmaster.pid").read_text(encoding="utf-8").splitlines()
             return len(lines) >= 8 and lines[7].strip() == "ready" and int(lines[0]) == self.pid

@@ -1,7 +1,7 @@
-"""Build the native reader of perf.data and install it into .venv, where a Rust toolchain is at hand.
+"""Build the native reader of perf.data and install it into .venv, if a Rust toolchain is available.
 
-The wheel is cached by the hash of its sources, so that one is built once on a machine. Everything works without it:
-Python then reads the text of perf, several times slower.
+The wheel is cached by the hash of its sources, so that it is built once per machine. Without it, Python reads the text
+output of perf, several times more slowly.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from culprit.launcher.progress import Progress
 SOURCE = ROOT / "backend" / "native"
 STAMP = VENV / ".culprit-native-stamp"
 RUST_OLDEST = (1, 88)
-#: Debian's toolchain for browsers is recent; the one named rustc is not.
+#: Debian's rustc-web (the toolchain to build browsers) is recent; its package rustc is not.
 PACKAGES = "cargo-web rustc-web gcc"
 GROUP = "native"
 

@@ -136,10 +136,7 @@ def choose_port(directory: Path) -> int:
 
 
 def find_session_options(packages: Packages) -> str:
-    """Return options with the paths of an unpacked sshd:
-
-    since OpenSSH 9.8 it starts programs by fixed paths.
-    """
+    """Return options with the program paths of an unpacked sshd, which since OpenSSH 9.8 uses fixed paths."""
     programs = {"SshdSessionPath": "sshd-session", "SshdAuthPath": "sshd-auth"}
     folders = ("usr/lib/openssh", "usr/libexec/openssh", "usr/libexec")
     places = (

@@ -58,10 +58,7 @@ class Supervisor:
         self.oom_kills = parts.count_oom_kills()
 
     def listen_to_signals(self) -> None:
-        """Make SIGINT, SIGTERM and SIGHUP raise StopRequestedError once;
-
-        signals of REQUESTS are queued for `watch`.
-        """
+        """Make SIGINT, SIGTERM and SIGHUP raise StopRequestedError once, and queue signals of REQUESTS for `watch`."""
 
         def stop(number: int, _: FrameType | None) -> None:
             if not self.stopping:

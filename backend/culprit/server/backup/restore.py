@@ -74,19 +74,19 @@ def restore_backup(
 
     A drill restores and verifies in the same way, but keeps the state of running work: no worker will see it.
     """
-    done = RestoreResult()
+    result = RestoreResult()
     with BackupReader(path) as reader:
         began = time.monotonic()
         _fits(config, reader)
         reader.check()
-        done.took("check", began)
+        result.took("check", began)
         message(f"every checksum of {path} is right")
-        _artifacts(store, reader, done)
-        message(f"{done.objects} artifacts are in the store")
-        _rows(config, reader, done, drill=drill)
-        message(f"{done.rows} rows are in the database")
-        _prove(config, store, reader, done)
-    return done
+        _artifacts(store, reader, result)
+        message(f"{result.objects} artifacts are in the store")
+        _rows(config, reader, result, drill=drill)
+        message(f"{result.rows} rows are in the database")
+        _prove(config, store, reader, result)
+    return result
 
 
 def _fits(config: Settings, reader: BackupReader) -> None:
@@ -106,9 +106,9 @@ def _fits(config: Settings, reader: BackupReader) -> None:
 
 
 def _artifacts(store: ArtifactStore, reader: BackupReader, done: RestoreResult) -> None:
-    """Restore artifacts before rows:
+    """Restore artifacts before rows.
 
-    an interruption leaves only files without rows, and the restore can be repeated.
+    An interruption then leaves only files without rows, and the restore can be repeated.
     """
     began = time.monotonic()
     for sha256, size in reader.objects():

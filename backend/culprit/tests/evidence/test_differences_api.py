@@ -128,7 +128,7 @@ def test_two_hosts_are_compared_with_their_settings(as_, host, db) -> None:
     assert body["facts"] == []
 
 
-def test_a_metric_of_one_side_only_is_not_compared(as_, host) -> None:
+def test_a_metric_that_a_side_lacks_is_not_compared(as_, host) -> None:
     body = differences(as_("viewer"), (host, 5), (host, 10)).json()
     assert body["before"]["series"] == 0
     assert "cpu.busy_pct" in body["metrics_after_only"]

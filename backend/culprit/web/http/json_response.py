@@ -10,9 +10,9 @@ from pydantic_core import to_json
 
 
 def fast_json(content: object, status: int = 200) -> Response:
-    """Return `content` (plain data, UUIDs, datetimes) unchanged;
+    """Return a response with `content` (plain data, UUIDs, datetimes) as JSON, without validation.
 
-    the response model of the route only documents it.
+    The response model of the route only documents it.
     """
     return Response(to_json(content, inf_nan_mode="null"), status, media_type="application/json")
 

@@ -89,7 +89,7 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 
 
 def install_handlers(app: FastAPI, render: Render) -> None:
-    """Install handlers that answer errors as problems;
+    """Install handlers that answer errors as problems.
 
     `render` returns the text of a message key and its parameters.
     """

@@ -1,4 +1,4 @@
-"""Rates on each CPU over time, one picture for each vector: where the work lands."""
+"""Body of heat maps: rates by CPU and time, one matrix per softirq vector."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Literal
 from culprit.domain.charts.bodies.figure import Figure
 from culprit.domain.rules.finding import Citation
 
-#: Numbers of all matrices of a body together, and the digits of each: an answer is some 200 kB at most.
+#: Maximum number of cells of all matrices of a body, and the significant digits of each: a response has up to 200 kB.
 MAX_CELLS = 36_000
 CELL_DIGITS = 3
 MAX_CPUS = 512
-#: With many CPUs fewer vectors are drawn, so that time is not cut into too few columns.
+#: With many CPUs, fewer vectors are displayed, so that the time axis keeps at least MIN_COLUMNS columns.
 MAX_VECTORS, MIN_VECTORS = 6, 2
 MIN_COLUMNS = 40
 
 
 @dataclass(frozen=True, slots=True)
 class SoftirqMatrix:
-    """`values[cpu][time]` of one vector; None is no data. `lines[time]` is the line of `citation` of each column.
+    """Rates of one vector, `values[cpu][time]`; None is no data. `lines[time]` is the source line of each column.
 
-    `uneven` is the rate of the busiest CPU over the mean of all, `maximum` that of the busiest one, `busiest`.
+    `maximum` is the rate of the busiest CPU (`busiest`), `uneven` its ratio to the mean rate of all CPUs.
     """
 
     vector: str
@@ -37,9 +37,9 @@ class SoftirqMatrix:
 
 @dataclass(frozen=True, slots=True)
 class CpuHeat:
-    """Matrices over the same CPUs and the columns that begin at `t_ns`, the busiest vector first.
+    """Matrices with the same CPUs and columns, the busiest vector first. Columns begin at `t_ns`.
 
-    `step_ns` is how long a column is. `busy` is the time of each CPU in softirqs, in percent, where it is known.
+    `step_ns` is the length of a column. `busy` is the time of each CPU in softirqs, in percent, or None if unknown.
     """
 
     t_ns: tuple[int, ...]

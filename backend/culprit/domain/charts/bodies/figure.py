@@ -1,4 +1,4 @@
-"""Numbers as pictures show them: each with its unit and the place that it was read from."""
+"""Numbers of charts, each with its unit and the citation of its source."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from collectors.contract import Text
 from culprit.domain.rules.finding import Citation
 
-#: A name of ours in both languages, or a name from the host, which is data.
+#: A name of Culprit in both languages, or a name from the host, which is not translated.
 Label = Text | str
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One number that is shown: finite, with its unit (as in `collectors.metrics.registry`) and its source."""
+    """A finite number with its unit (as in `collectors.metrics.registry`) and its source."""
 
     value: float
     unit: str
@@ -24,8 +24,7 @@ class Figure:
 class FigureTrack:
     """Numbers of one unit over time. None is no data, which is not zero.
 
-    `lines[i]` is the line of `citation` that `values[i]` was read from (0: not known); both are as long as the times of
-    the body that holds the track.
+    `lines[i]` is the source line of `values[i]` in `citation` (0: unknown). Both have one entry per time of the body.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""What tracks were at, span by span: threads over their system calls, CPUs over their tasks."""
+"""Body of Gantt charts: tracks with spans, such as threads with their system calls."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from culprit.domain.rules.finding import Citation
 
 @dataclass(frozen=True, slots=True)
 class GanttSpan:
-    """One span of a track: from `at_ms` after the beginning for `ms`, read from `line`.
+    """One span of a track: it begins at `at_ms` after the start of the chart and takes `ms`. Its source is `line`.
 
-    `category` is the ID of one of the categories of the body; `mark` a word that must not be missed (an error's name).
+    `category` is the ID of a category of the body; `mark` is a highlighted word, such as the name of an error.
     """
 
     at_ms: float
@@ -26,9 +26,9 @@ class GanttSpan:
 
 @dataclass(frozen=True, slots=True)
 class GanttBracket:
-    """What spans of a track were for: a request from `at_ms` for `ms`, read from `line`.
+    """A request that the thread of a track served: it begins at `at_ms` and takes `ms`. Its source is `line`.
 
-    `open`: its end was not seen.
+    `open`: the request has no recorded end.
     """
 
     at_ms: float
@@ -40,7 +40,7 @@ class GanttBracket:
 
 @dataclass(frozen=True, slots=True)
 class GanttTrack:
-    """One track with its spans in order of time; they may overlap. `citation` lacks the lines, which spans have."""
+    """One track with its spans in time order; they may overlap. `citation` has no lines, because each span has one."""
 
     id: str
     label: Label

@@ -1,4 +1,4 @@
-"""Bars that fill up: queues, port ranges, limits."""
+"""Body of bar gauges: values against a capacity, such as queues, port ranges and limits."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Tone = Literal["good", "warn", "bad", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """One thing with a capacity. `low` is what it never fell below, where it was looked at more than once.
+    """A value with its capacity. `low` is the minimum over several samples.
 
-    `tone` is the verdict of the builder, `none` where nothing is judged; `also` are further numbers of the same row.
+    `tone` is the rating of the builder, `none` if there is none. `also` has further numbers of the same row.
     """
 
     id: str
@@ -28,7 +28,7 @@ class Gauge:
 
 @dataclass(frozen=True, slots=True)
 class Gauges:
-    """Bars, the fullest first. `value_label` and `capacity_label` name what the bar and its end are."""
+    """Gauges, the fullest first. `value_label` and `capacity_label` name the value and the capacity."""
 
     value_label: Label
     capacity_label: Label

@@ -1,4 +1,4 @@
-"""Who waits for whom: nodes and the waits between them."""
+"""Body of wait graphs: threads and other nodes, and the waits between them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NodeKind = Literal["thread", "lock", "network", "file", "sleep", "cpu", "other"]
 
 @dataclass(frozen=True, slots=True)
 class GraphNode:
-    """A thread, or what a chain of waits ends at. `figure` is how long, or how much, where that is known."""
+    """A thread, or the end of a wait chain. `figure` is its time or amount, if known."""
 
     id: str
     label: Label
@@ -22,7 +22,7 @@ class GraphNode:
 
 @dataclass(frozen=True, slots=True)
 class GraphEdge:
-    """`source` waited for `target`: how long in all, how often, and through what (`via`, an address or a lock)."""
+    """The waits of `source` for `target`: total time, number of waits, and `via`, such as a futex address or lock."""
 
     source: str
     target: str
@@ -33,7 +33,7 @@ class GraphEdge:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """The heaviest waits. Chains may close (a deadlock)."""
+    """The longest waits. The graph can have cycles (deadlocks)."""
 
     nodes: tuple[GraphNode, ...]
     edges: tuple[GraphEdge, ...]

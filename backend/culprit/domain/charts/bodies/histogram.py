@@ -1,4 +1,4 @@
-"""Distribution of a measured number: bins, named bands and markers."""
+"""Body of histograms: bins, named bands and markers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from culprit.domain.charts.bodies.gauges import Tone
 
 @dataclass(frozen=True, slots=True)
 class HistogramBin:
-    """What fell from `low` (included) to `high`; `count` cites the lines of the first that did."""
+    """The number of values in [low, high). `count` cites the lines of the first of them."""
 
     low: float
     high: float
@@ -20,7 +20,7 @@ class HistogramBin:
 
 @dataclass(frozen=True, slots=True)
 class HistogramBand:
-    """A range that has a meaning of its own."""
+    """A named range of values, such as the delay of a retransmit."""
 
     low: float
     high: float
@@ -30,9 +30,9 @@ class HistogramBand:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Bins of `unit` in ascending order; those that hold nothing are left out. `markers` are quantiles and the like.
+    """Bins of `unit` in ascending order without empty ones. `markers` are quantiles and similar values.
 
-    `unbinned` are counts that belong to no bin: what was never answered.
+    `unbinned` are counts outside of all bins, such as requests without a response.
     """
 
     unit: str

@@ -1,4 +1,4 @@
-"""A way in layers, and what was lost at each: where packets go missing between the wire and the program."""
+"""Body of the packet loss chart: the layers between the wire and the program, and the losses of each."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ LayerState = Literal["good", "warn", "bad", "no_data"]
 
 @dataclass(frozen=True, slots=True)
 class PacketLoss:
-    """One counter of a layer: how often per second, and how often in all where that is known.
+    """One loss counter of a layer: its rate per second, and its total if known.
 
-    `tone` is `bad` where something was thrown away, `warn` where a loss elsewhere was felt, `good` at zero.
+    `tone` is `bad` if the layer dropped packets, `warn` for an effect of losses elsewhere, `good` at zero.
     """
 
     id: str
@@ -41,7 +41,7 @@ class NetworkLayer:
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """The layers in the order that a received packet takes."""
+    """The layers in the order in which a received packet passes them."""
 
     layers: tuple[NetworkLayer, ...]
     kind: Literal["ladder"] = "ladder"

@@ -1,4 +1,4 @@
-"""Memory by node: where it is, and where the CPUs are that asked for it."""
+"""Body of NUMA charts: memory by its node and by the node of the CPUs that use it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class NumaCell:
 
 @dataclass(frozen=True, slots=True)
 class NumaRow:
-    """CPUs of these nodes; none where it is only known that they are of another node than the memory."""
+    """The CPUs of these nodes; empty if it is only known that the CPUs are on another node than the memory."""
 
     nodes: tuple[str, ...]
     cells: tuple[NumaCell, ...]
@@ -36,7 +36,7 @@ class NumaRow:
 
 @dataclass(frozen=True, slots=True)
 class Cpuset:
-    """Where a group or process may run and have its memory."""
+    """The CPUs and memory nodes that a control group or process may use."""
 
     label: Label
     about: str
@@ -49,7 +49,7 @@ class Cpuset:
 
 @dataclass(frozen=True, slots=True)
 class NumaMatrix:
-    """Rows are nodes of CPUs, columns nodes of memory. `far_pct` is the share that is on another node."""
+    """Rows are nodes of CPUs, columns nodes of memory. `far_pct` is the share of memory on another node."""
 
     value_label: Label
     unit: str

@@ -1,4 +1,4 @@
-"""Several numbers of one thing over one time axis: a panel for each unit, marks across all of them."""
+"""Body of panel charts: series of one subject on a common time axis, a panel per unit, markers across all panels."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Literal
 from culprit.domain.charts.bodies.figure import Figure, FigureTrack, Label
 from culprit.domain.rules.finding import Citation
 
-#: Readings of one panel; more are thinned to those that stand out.
+#: Maximum number of readings of a panel. Of more, the most extreme ones are kept.
 MAX_READINGS = 600
 
 
 @dataclass(frozen=True, slots=True)
 class PanelLevel:
-    """A horizontal line: a limit, a capacity."""
+    """A horizontal line, such as a limit or a capacity."""
 
     label: Label
     figure: Figure
@@ -22,9 +22,9 @@ class PanelLevel:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Tracks of one unit at the times `t_ns` (UTC, ascending). `stack` puts them on each other, `area` fills one.
+    """Tracks of one unit at the times `t_ns` (UTC, ascending). `shape` selects lines, a filled area, or a stack.
 
-    `related` are drawn dashed: of another collector, brought to the same times, in the same unit.
+    `related` are dashed tracks of another collector in the same unit, aligned to the same times.
     """
 
     id: str
@@ -39,7 +39,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class PanelMarker:
-    """Something that happened at an instant, across all panels; it may lie before the first reading."""
+    """An event marker across all panels. It can be earlier than the first reading."""
 
     t_ns: int
     label: Label
@@ -50,7 +50,7 @@ class PanelMarker:
 
 @dataclass(frozen=True, slots=True)
 class PanelPart:
-    """One share of something: where blocked tasks stand, who faults. `about` is what the host calls it."""
+    """One part of a breakdown, such as a kernel function with blocked tasks. `about` is a detail from the host."""
 
     label: Label
     about: str
@@ -59,7 +59,10 @@ class PanelPart:
 
 @dataclass(frozen=True, slots=True)
 class Panels:
-    """`facts` are single numbers of the same thing; `parts`, the largest first, are what `parts_label`."""
+    """Panels from `from_ns` to `to_ns`, event markers, and single numbers of the same subject (`facts`).
+
+    `parts` is a breakdown, the largest part first; `parts_label` is its title.
+    """
 
     from_ns: int
     to_ns: int

@@ -1,4 +1,4 @@
-"""Where the time of requests goes along the path of calls: own time, hop by hop."""
+"""Body of the call path chart: the own time of each operation along the path of a request."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from culprit.domain.charts.bodies.figure import Figure
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One operation of one service: its own time as a share of all time, and how long calls took as a whole."""
+    """An operation of a service: its own time as a share of the total, and the duration of its calls."""
 
     service: str
     operation: str
@@ -24,7 +24,7 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class CallPath:
-    """Hops, the outermost first (calls of parents last longer than those of their children)."""
+    """Hops by descending median duration, so that callers precede their callees."""
 
     hops: tuple[Hop, ...]
     kind: Literal["path"] = "path"

@@ -7,18 +7,19 @@ from typing import Literal
 
 from culprit.domain.charts.bodies.figure import Figure, Label
 
-#: Dots of one strip; of more hosts the usual ones are thinned, never those that stand out.
+#: Maximum number of dots of a strip. With more hosts, typical hosts are thinned out, outliers are kept.
 MAX_DOTS = 500
-#: Strips of one body, and the dots of all of them: with many hosts the body contains only the most atypical numbers.
+#: Maximum number of strips of a body, and of the dots of all of them. With many hosts, only the most atypical numbers
+#: have a strip.
 MAX_STRIPS = 12
 MAX_TOTAL_DOTS = 1500
 
 
 @dataclass(frozen=True, slots=True)
 class HostDot:
-    """One host. `z` is its distance from the median in steps (0.6745 (x - median) / MAD), None of too few hosts.
+    """One host. `z` is its robust z-score, 0.6745 (x - median) / MAD; None with too few hosts.
 
-    `own` is the host that is asked about, whose name may be empty.
+    `unlike`: the host is an outlier. `own`: it is the host of the run, whose name may be empty.
     """
 
     host: str

@@ -1,4 +1,4 @@
-"""How long tasks waited for a CPU, and which tasks ran during the waits."""
+"""Body of the scheduler latency chart: waits for a CPU, and the tasks that ran during the longest waits."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class RunningTask:
 class LongWait:
     """One wait of a task for a CPU, with the tasks that ran there instead, the longest first.
 
-    `preempted`: the task was taken off the CPU, else it was woken. `others` is the CPU time of further tasks.
+    `preempted`: the task was preempted before the wait, else it was woken. `others` is the CPU time of further tasks.
     """
 
     comm: str
@@ -54,7 +54,7 @@ class LongWait:
 
 @dataclass(frozen=True, slots=True)
 class SchedLatency:
-    """The waits of one capture, and of the one that it is compared with."""
+    """The waits of a capture and of its baseline."""
 
     now: WaitHistogram
     before: WaitHistogram | None

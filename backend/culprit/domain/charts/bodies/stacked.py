@@ -1,4 +1,4 @@
-"""Parts of a whole over time: stacked, reading by reading."""
+"""Body of stacked charts: parts of a whole over time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from culprit.domain.charts.bodies.figure import FigureTrack
 
 @dataclass(frozen=True, slots=True)
 class Stacked:
-    """Tracks of one unit, the greatest first. `t_ms` are UTC milliseconds since 1970, as long as every track."""
+    """Tracks of one unit, the greatest first. `t_ms` are the common times in UTC milliseconds since 1970."""
 
     unit: str
     t_ms: tuple[float, ...]

@@ -1,4 +1,4 @@
-"""The same numbers of several things, side by side: of the stages of a test, of routes, of threads."""
+"""Body of table charts: the same numbers for each stage of a load test, route or thread."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from culprit.domain.charts.bodies.figure import Figure, Label
 
 @dataclass(frozen=True, slots=True)
 class StageColumn:
-    """One number of every row; `better` is the direction that one wants."""
+    """A column: one number of every row. `better` is the desired direction."""
 
     id: str
     label: Label
@@ -28,7 +28,7 @@ class StageRow:
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """Rows in an order that means something; `row_label` names what one row is."""
+    """Rows in a meaningful order. `row_label` is the title of the column of row labels."""
 
     row_label: Label
     columns: tuple[StageColumn, ...]

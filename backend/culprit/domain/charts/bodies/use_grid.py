@@ -1,4 +1,4 @@
-"""Utilization, saturation and errors of every resource: the results of the rules, and the cells without data."""
+"""Body of the USE grid: utilization, saturation and errors of every resource, as results of the rules."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ CellState = Literal["critical", "warn", "info", "not_matched", "inconclusive", "
 class UseCell:
     """One category of one resource. `rule` is the rule with the most severe finding.
 
-    `unknown` is the reason why no rule was evaluated. `figure` is the number that the rule compared with `threshold`.
-    Of the `total` rules of the cell, `evaluated` had their data and `matched` matched.
+    In state `unknown`, `reason` states why no rule was evaluated. `figure` is the number that the rule compared with
+    `threshold`. Of the `total` rules of the cell, `evaluated` had their data and `matched` matched.
     """
 
     use_category: UseType
@@ -36,7 +36,7 @@ class UseCell:
 
 @dataclass(frozen=True, slots=True)
 class UseRow:
-    """One resource: its cells in the order of the letters."""
+    """A resource with its cells in the order utilization, saturation, errors."""
 
     id: str
     label: Label

@@ -1,1 +1,1 @@
-"""Builders of pictures, one file each: every module has BUILDER."""
+"""Chart builders, one per module; each module defines BUILDER."""

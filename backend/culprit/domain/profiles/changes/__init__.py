@@ -1,1 +1,1 @@
-"""What changed between two profiles, and which changes are more than chance."""
+"""Changes between two profiles, and their statistical significance."""

@@ -1,4 +1,4 @@
-"""A comparison as a tree to draw, as wide as one of its sides, and the paths that only one side has."""
+"""Render a comparison as a tree with the widths of one side, and list the paths that only one side has."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ MAX_LISTED_PATHS = 200
 
 @dataclass(frozen=True, slots=True)
 class PathDifference:
-    """A path that only one side has: names from the outside in, the node, and the inclusive weight on that side.
+    """A path that only one side has: names from the root, the node, and the inclusive weight on that side.
 
-    `is_changed`: more than chance.
+    `is_changed`: the change is significant.
     """
 
     path: list[str]
@@ -33,7 +33,7 @@ class PathDifference:
 
 
 class ComparisonDrawing:
-    """A comparison under one normalization. `a`, `b` are inclusive weights [nodes]."""
+    """A comparison with one normalization. `a` and `b` are the inclusive weights, int64 [nodes]."""
 
     def __init__(
         self,
@@ -50,9 +50,10 @@ class ComparisonDrawing:
     def render_tree(
         self, width: int = 1200, root: int = 0, width_of: SideName = "b", min_px: float = 0.5
     ) -> RenderedTree:
-        """The subtree of `root` as wide as a side, each node with `a`, `b`, `delta`, `z`, `p`, `noise` and `verdict`.
+        """Return the subtree of `root`; each node has `a`, `b`, `delta`, `z`, `p`, `noise` and `verdict`.
 
-        Nodes too narrow are pruned as in `View.tree`; a pruned child carries what A and B have in it.
+        Widths are the weights of side `width_of`. Narrow nodes are pruned as in `ProfileView.render_tree`; a pruned
+        child has the sums of A and B. Raises IndexError if there is no such node.
         """
         trie, names, kinds = self.comparison.trie, self.comparison.names, self.comparison.kinds
         if not 0 <= root < len(trie):
@@ -60,12 +61,12 @@ class ComparisonDrawing:
         wide, own = (self.a, self.own_a) if width_of == "a" else (self.b, self.own_b)
         part = slice(root, int(trie.end[root]))
         least = compute_min_weight(int(wide[root]), width, min_px)
-        seen = (wide[part] >= least) & (trie.depth[part] <= trie.depth[root] + MAX_DEPTH)
-        seen[0] = True
-        if np.count_nonzero(seen) > MAX_NODES:
-            seen &= wide[part] > np.partition(wide[part][seen], -MAX_NODES)[-MAX_NODES]
-            seen[0] = True
-        ids = np.flatnonzero(seen) + root
+        visible = (wide[part] >= least) & (trie.depth[part] <= trie.depth[root] + MAX_DEPTH)
+        visible[0] = True
+        if np.count_nonzero(visible) > MAX_NODES:
+            visible &= wide[part] > np.partition(wide[part][visible], -MAX_NODES)[-MAX_NODES]
+            visible[0] = True
+        ids = np.flatnonzero(visible) + root
         parent = np.searchsorted(ids, trie.parent[ids[1:]])
         rest_a, rest_b = self.a[ids] - self.own_a[ids], self.b[ids] - self.own_b[ids]
         np.subtract.at(rest_a, parent, self.a[ids[1:]])
@@ -92,15 +93,15 @@ class ComparisonDrawing:
         return a[:frames], b[:frames], a[frames:], b[frames:]
 
     def list_path(self, node: int) -> list[TreePathStep]:
-        """From the root down to the caller of `node`."""
+        """Return the path from the root to the caller of `node`."""
         return list_callers(self.comparison.trie, self.comparison.names, node)
 
     def list_vanished_paths(self, limit: int = MAX_LISTED_PATHS) -> list[PathDifference]:
-        """Paths that A has and B has not, at the frame where they part, heaviest first."""
+        """List the paths that only A has, up to the first frame that B lacks, the heaviest first."""
         return self._list_unshared_paths(self.a, self.b, limit)
 
     def list_new_paths(self, limit: int = MAX_LISTED_PATHS) -> list[PathDifference]:
-        """Paths that B has and A has not, at the frame where they part, heaviest first."""
+        """List the paths that only B has, up to the first frame that A lacks, the heaviest first."""
         return self._list_unshared_paths(self.b, self.a, limit)
 
     def _node_numbers(self, ids: I64) -> dict[str, NodeNumbers]:
@@ -146,7 +147,7 @@ class ComparisonDrawing:
 def find_exposures(
     comparison: ComparisonTrie, normalization: Normalization, work: tuple[float, float] | None
 ) -> tuple[float, float]:
-    """Return what the weights of A and of B are divided by: weight, weight without idle CPUs, seconds, or work."""
+    """Return the divisors of the weights of A and B: total weight, weight without idle CPUs, seconds, or work."""
     if normalization == "work" and work is not None:
         return work
     if normalization == "wall":

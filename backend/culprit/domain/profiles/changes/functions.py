@@ -1,4 +1,4 @@
-"""What changed by function, over all paths that lead to it."""
+"""List the changes of a comparison by function, over all of its paths."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ NOT_FUNCTIONS = ("root", "comm")
 
 @dataclass(frozen=True, slots=True)
 class WeightChange:
-    """The weights of a function on both sides, delta = B - A per exposure, and whether it is more than chance.
+    """The weights of a function on both sides, delta = B - A per exposure, and the verdict.
 
-    `p` is corrected for all tests, `noise` the least difference that would be marked; None where not tested.
+    `p` is corrected for all tests; `noise` is the smallest significant difference. Both are None if not tested.
     """
 
     a: int
@@ -29,7 +29,7 @@ class WeightChange:
 
 @dataclass(frozen=True, slots=True)
 class FunctionDifference:
-    """One function: `own` where it is innermost, `total` where it is anywhere on a stack, once per stack."""
+    """The changes of a function: `own` over stacks that end in it, `total` over stacks that contain it."""
 
     frame: str
     kind: str
@@ -38,7 +38,7 @@ class FunctionDifference:
 
 
 def list_function_changes(drawing: ComparisonDrawing, limit: int = 200) -> list[FunctionDifference]:
-    """Functions: first those that changed, then the others, each by the size of the difference."""
+    """List functions: those with a significant change first, then the others, each by size of the difference."""
     comparison, judgement = drawing.comparison, drawing.judgement
     nodes, frames = len(comparison.trie), len(comparison.names)
     own_a, own_b, total_a, total_b = drawing.weigh_functions()

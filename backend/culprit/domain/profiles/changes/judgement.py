@@ -1,15 +1,15 @@
-"""Which weights differ between two sides by more than chance, for one normalization.
+"""Test which weights differ significantly between two sides, for one normalization.
 
-A change must be beyond both kinds of chance. First, the counting of samples: the deviance of two shares (of samples or
+A change must be significant in two tests. First, the counts of samples: the deviance of two shares (of samples or
 CPU seconds) or of two rates (per second or per unit of work). Second, the bursts within the recordings: Student's t
-with the variance between slices of time, which is never taken to be less than that of counting. The weaker of the two
-scores counts. A few slices determine the variance of an item badly, so it is judged by those of the others too (Smyth,
-"Linear Models and Empirical Bayes Methods", 2004), but never taken to be less than its own.
+with the variance between time slices, with the variance of counting as lower bound. The weaker of the two scores
+counts. Few slices give a poor estimate of the variance of an item, so it is moderated by the variances of the other
+items (Smyth, "Linear Models and Empirical Bayes Methods", 2004), with its own variance as lower bound.
 
-Holm's procedure corrects for all that is tested: all marks together are real with 95 % confidence, however they depend
-on each other. Frames do depend on each other, in both directions: callers contain callees, and what one function
-gains in share, others lose. Benjamini and Hochberg's procedure would promise only that most marks are real, and only
-under some kinds of dependence.
+Holm's procedure corrects for all tests: all marked changes together are real with 95 % confidence, under any
+dependence. Frames depend on each other in both directions: callers contain callees, and a gain in the share of a
+function is a loss of others. Benjamini and Hochberg's procedure would only ensure that most marked changes are real,
+and only under some kinds of dependence.
 """
 
 from __future__ import annotations
@@ -29,27 +29,32 @@ NORMALIZATIONS: tuple[Normalization, ...] = ("share", "cpu", "wall", "work")
 Verdict = Literal["changed", "noise", "few"]
 
 LEVEL = 0.05
-"""Probability of marking anything when nothing changed."""
+"""Family-wise error rate: the probability of any marked change if nothing changed."""
 
 MIN_EXPECTED_SAMPLES = 5.0
-"""Fewest samples that either side must be expected to have: below, no difference could be distinguished from chance."""
+"""Minimum expected number of samples on each side. With fewer, no difference can be significant."""
 
 MIN_FITTED_ITEMS = 20
-"""Fewest items that tell what is typical."""
+"""Minimum number of items to fit the typical dispersion."""
 
 UNMEASURED_FREEDOM = 1000.0
-"""Degrees of freedom that are as good as infinite."""
+"""Degrees of freedom that are practically infinite."""
 
 ASSUMED_DISPERSION = 3.0
-"""Variance relative to that of independent samples, for profiles without times, where it cannot be measured."""
+"""Assumed variance relative to that of independent samples, for profiles without times."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SideWeights:
-    """The weights of one side. Arrays [items]: `weight`; `samples`; `squares`, the sum of squared weights of samples.
+    """The weights of one side.
 
-    `exposure` is what the weights are divided by, and `exposure_squares` the sum of squared weights of all samples.
-    `variance` [items] is that between slices, None without times; `freedom` its degrees of freedom.
+    Attributes:
+        weight, samples: [items].
+        squares: [items], sum of the squared weights of samples.
+        exposure: divisor of the weights.
+        exposure_samples, exposure_squares: number and sum of squared weights of all samples.
+        variance: [items], between time slices; None without times.
+        freedom: degrees of freedom of `variance`.
     """
 
     weight: Values
@@ -62,7 +67,7 @@ class SideWeights:
     freedom: float
 
     def model_variance(self, *, shares: bool) -> Values:
-        """[items]: the variance of the weights if samples were independent."""
+        """Return the variance of the weights under independent samples, float64 [items]."""
         if not shares:
             return self.squares
         rate = self.weight / max(self.exposure, 1e-9)
@@ -71,8 +76,15 @@ class SideWeights:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judgement:
-    """Arrays [items]: `delta` B - A per exposure; `z` score, NaN where not tested; `p` corrected for all tests;
-    `noise` the least difference that would be marked, NaN where not tested. `tests`: differences tested at once."""
+    """The test results of all items.
+
+    Attributes:
+        delta: [items], B - A per exposure.
+        z: [items], score; NaN if not tested.
+        p: [items], corrected for all tests.
+        noise: [items], smallest significant difference; NaN if not tested.
+        tests: number of simultaneous tests.
+    """
 
     delta: Values
     z: Values
@@ -82,12 +94,12 @@ class Judgement:
 
     @property
     def changed(self) -> Mask:
-        """[items]: more than chance."""
+        """Whether the change of an item is significant, bool [items]."""
         return np.asarray(self.p < LEVEL)
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """One word for each item; `few`: too few samples to test."""
+        """The verdict of each item; `few`: too few samples for a test."""
         codes = np.where(np.isnan(self.z), 2, np.where(self.changed, 0, 1))
         words: tuple[Verdict, ...] = ("changed", "noise", "few")
         return [words[code] for code in codes.tolist()]
@@ -96,8 +108,8 @@ class Judgement:
 def judge_changes(a: SideWeights, b: SideWeights, distinct: Mask, *, shares: bool) -> Judgement:
     """Compare the items of two sides.
 
-    `distinct` [items]: a hypothesis of its own; others repeat the weights of another item and are not counted as
-    tests. `shares`: weights are parts of their exposure, else events of a rate.
+    `distinct`, bool [items], marks hypotheses of their own; the others repeat the weights of another item and do not
+    count as tests. `shares`: weights are parts of their exposure, else events of a rate.
     """
     size = len(a.weight)
     nan = np.full(size, np.nan)
@@ -112,7 +124,7 @@ def judge_changes(a: SideWeights, b: SideWeights, distinct: Mask, *, shares: boo
             / max(a.exposure_samples + b.exposure_samples, 1)
         )
     tested = pooled >= MIN_EXPECTED_SAMPLES
-    if shares:  # What is all of both sides cannot change.
+    if shares:  # An item with the whole weight of both sides cannot change.
         tested &= (a.weight < a.exposure) | (b.weight < b.exposure)
     family = np.flatnonzero(tested & distinct)
     error, freedom = _standard_error(a, b, family, shares=shares)
@@ -127,7 +139,7 @@ def judge_changes(a: SideWeights, b: SideWeights, distinct: Mask, *, shares: boo
 
 
 def _standard_error(a: SideWeights, b: SideWeights, family: I64, *, shares: bool) -> tuple[Values, Values]:
-    """[items]: the standard error of the difference, and its degrees of freedom."""
+    """Return the standard error of the difference and its degrees of freedom, each float64 [items]."""
     model = np.zeros(len(a.weight))
     between, below = np.zeros(len(model)), np.zeros(len(model))
     for side in (a, b):
@@ -144,7 +156,7 @@ def _standard_error(a: SideWeights, b: SideWeights, family: I64, *, shares: bool
         return np.sqrt(np.maximum(model, between)), freedom
     typical, typical_freedom = _fit_dispersion(a.weight + b.weight, model, between, freedom, family)
     pooled = (typical_freedom * typical + freedom * between) / (typical_freedom + freedom)
-    # An item that varies more than others like it keeps its own variance.
+    # An item with a larger variance than similar items keeps its own variance.
     error = np.sqrt(np.maximum.reduce([model, between, pooled]))
     return error, np.minimum(freedom + typical_freedom, UNMEASURED_FREEDOM)
 
@@ -152,10 +164,10 @@ def _standard_error(a: SideWeights, b: SideWeights, family: I64, *, shares: bool
 def _fit_dispersion(
     weight: Values, model: Values, between: Values, freedom: Values, family: I64
 ) -> tuple[Values, float]:
-    """[items]: the variance that is typical for items of this weight; and how many degrees of freedom that is worth.
+    """Return the typical variance of items of this weight, float64 [items], and its equivalent degrees of freedom.
 
-    The logarithm of the dispersion is a line over the logarithm of the weight. How far items scatter around it beyond
-    what few slices explain decides how much an item may be judged by the others.
+    The logarithm of the dispersion is fitted by a line over the logarithm of the weight. The scatter of items around
+    it, beyond the scatter that few slices explain, determines the weight of the typical variance.
     """
     family = family[(model[family] > 0) & (between[family] > 0)]
     if len(family) < MIN_FITTED_ITEMS:
@@ -169,7 +181,7 @@ def _fit_dispersion(
 
 
 def _log_bias(freedom: float) -> float:
-    """Return the mean of the logarithm of a chi-square over its freedom (digamma less logarithm)."""
+    """Return the mean of the logarithm of a chi-square divided by its freedom (digamma minus logarithm)."""
     half = freedom / 2
     return -1 / (2 * half) - 1 / (12 * half**2)
 
@@ -184,7 +196,7 @@ def _trigamma(x: float) -> float:
 
 
 def _freedom_of_scatter(excess: float) -> float:
-    """Return the degrees of freedom of variances of which the logarithms have this variance."""
+    """Return the degrees of freedom of variances whose logarithms have the variance `excess`."""
     low, high = 0.5, UNMEASURED_FREEDOM / 2
     if excess <= _trigamma(high):
         return UNMEASURED_FREEDOM
@@ -198,13 +210,13 @@ def _freedom_of_scatter(excess: float) -> float:
 
 def _count_score(a: SideWeights, b: SideWeights, weight_of_sample: Values, *, shares: bool) -> Values:
     x_a, x_b = a.weight / weight_of_sample, b.weight / weight_of_sample
-    # Of weights (nanoseconds), a side has as many samples of this item's size as its total holds.
+    # Weights in ns are converted to counts: the total of a side divided by the mean sample weight of the item.
     of_a, of_b = a.exposure / weight_of_sample, b.exposure / weight_of_sample
     return (counts.score_shares if shares else counts.score_rates)(x_a, x_b, of_a, of_b)
 
 
 def _correct(z: Values, family: I64) -> Values:
-    """[items]: p corrected for the family; items that repeat a member of it have the same score, and get the same."""
+    """Return p corrected for the family, float64 [items]. Items that repeat a member of it get the same p."""
     p = np.ones(len(z))
     if len(family) == 0:
         return p

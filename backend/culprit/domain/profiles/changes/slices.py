@@ -1,8 +1,9 @@
-"""How much weights vary within recordings: samples come in bursts, so counts scatter more than independent ones would.
+"""Estimate the variance of weights within recordings: samples are bursty, so counts vary more than independent ones.
 
-A recording is cut into slices of time. What a slice has more of a function than its exposure suggests is a residual;
-the variance of the sum is that of the residuals with their correlation over neighboring slices. Source: Newey and West,
-"A Simple, Positive Semi-Definite, Heteroskedasticity and Autocorrelation Consistent Covariance Matrix" (1987).
+A recording is divided into time slices. The residual of a slice is its weight of a function minus the weight expected
+from its exposure. The variance of the sum is computed from the residuals and their correlation over adjacent slices.
+Source: Newey and West, "A Simple, Positive Semi-Definite, Heteroskedasticity and Autocorrelation Consistent Covariance
+Matrix" (1987).
 """
 
 from __future__ import annotations
@@ -18,26 +19,26 @@ from collectors.profiles.trie import I64
 from culprit.domain.profiles.stacks import Mask, ProfileView
 
 SLICES = 16
-"""Slices of a side: few, so that each is longer than most bursts."""
+"""Number of slices of a side: few, so that each is longer than most bursts."""
 
 MIN_SLICES = 8
-"""Slices of each recording, where a side is many of them."""
+"""Minimum number of slices of each recording, if a side has many recordings."""
 
 LAGS = 2
-"""Slices across which residuals are correlated, weighed by 2/3 and 1/3: bursts of up to a tenth of a recording."""
+"""Maximum lag of correlated residuals in slices, with weights 2/3 and 1/3: bursts of up to a tenth of a recording."""
 
 FREEDOM_SHARE = 1 / (1 + 2 * sum((1 - lag / (LAGS + 1)) ** 2 for lag in range(1, LAGS + 1)))
-"""Degrees of freedom of the variance, per slice: correlated products tell less than independent ones."""
+"""Degrees of freedom of the variance per slice; below 1, because the products of residuals are correlated."""
 
 EXPOSURES = ("share", "cpu", "wall")
-"""What a weight is a part of: the weight of a slice, its weight without idle CPUs, its seconds."""
+"""Exposures of a slice: its weight, its weight without idle CPUs, its seconds."""
 
 Project = Callable[[I64 | Values], Values]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SliceVariance:
-    """Variance of the weight of each item over a side: `values` float64 [3, items], by EXPOSURES; and its freedom."""
+    """Variance of the weight of each item over a side, float64 [3, items] by EXPOSURES, and its degrees of freedom."""
 
     values: Values
     freedom: float
@@ -46,10 +47,13 @@ class SliceVariance:
 def measure_variance(
     views: Sequence[ProfileView], into: Sequence[I64], idle: Mask, project: Project
 ) -> SliceVariance | None:
-    """Return the variance of the weights of a side; None where a recording has no times.
+    """Return the variance of the weights of a side, or None if a recording has no times.
 
-    `into` [nodes of the view] → merged node. `idle` [merged nodes]. `project` turns own weights [merged nodes] into
-    the weights of the items.
+    Args:
+        views: the recordings of the side.
+        into: for each view the merged node of its nodes, int64 [nodes of the view].
+        idle: bool [merged nodes].
+        project: converts own weights [merged nodes] to the weights of the items.
     """
     if not views or not all(is_timed(view) for view in views):
         return None
@@ -73,7 +77,7 @@ def measure_variance(
                 variance += 2 * (1 - lag / (LAGS + 1)) * residual * earlier
             recent.append(residual)
     slices = count * len(views)
-    # Negative correlation would make the sum steadier than its parts; it is not relied on.
+    # A negative correlation would reduce the variance of the sum; it is ignored.
     values = np.maximum(plain, plain + variance) * (slices / (slices - 1))
     return SliceVariance(values, max((slices - 1) * FREEDOM_SHARE, 1.0))
 
@@ -84,7 +88,7 @@ def is_timed(view: ProfileView) -> bool:
 
 
 def measure_seconds(view: ProfileView) -> float:
-    """Return the seconds of the recording that the filter lets through; 0 without times."""
+    """Return the seconds of the recording within the time filter; 0 without times."""
     table = view.profile.table
     if not table.has_time or len(table) < 2:
         return 0.0

@@ -1,1 +1,1 @@
-"""How a person looks into a profile: changed stacks, callers and callees, paths, missing names."""
+"""Exploration of a profile: stack transforms, callers and callees, paths, frames without symbols."""

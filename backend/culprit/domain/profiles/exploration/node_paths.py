@@ -1,4 +1,4 @@
-"""Nodes by the names on their path, which stay the same from one profile, filter or build of a tree to the next."""
+"""Find nodes by the names on their path, which are stable across profiles, filters and rebuilds of a tree."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from culprit.domain.profiles.stacks import ProfileView
 
 
 def find_node(view: ProfileView, path: Sequence[str]) -> int:
-    """The node under the root that `path` (outermost name first) leads to, or where it ends early, the last one on it.
+    """Return the node at `path` below the root (outermost name first), or the last existing node on it.
 
-    Of siblings with one name (in several modules), the heaviest.
+    Of siblings with the same name (in several modules), the heaviest is used.
     """
     trie, names = view.profile.table.trie, view.profile.names
     node = 0
@@ -26,7 +26,7 @@ def find_node(view: ProfileView, path: Sequence[str]) -> int:
 
 
 def find_inverted_node(view: ProfileView, path: Sequence[str]) -> int:
-    """The same in the inverted tree, where `path` begins with the innermost name; an id as the inverted tree has it."""
+    """Return the node ID at `path` (innermost name first) in the inverted tree, or the last existing node on it."""
     trie, names = view.profile.table.trie, view.profile.names
     leaves = np.flatnonzero(view.own)
     leaves = leaves[trie.depth[leaves] > 0]
@@ -38,7 +38,7 @@ def find_inverted_node(view: ProfileView, path: Sequence[str]) -> int:
         if not called.any():
             break
         leaves, at = leaves[called], at[called]
-        # One name in several modules: the heaviest of them, as a node of the inverted tree has one frame.
+        # If several modules have the name, select the heaviest, because a node of the inverted tree has one frame.
         frames, group = np.unique(trie.frame[at], return_inverse=True)
         same = group == np.argmax(np.bincount(group, weights=view.own[leaves], minlength=len(frames)))
         leaves, at = leaves[same], at[same]

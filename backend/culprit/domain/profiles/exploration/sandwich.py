@@ -1,4 +1,4 @@
-"""One function between its callers and its callees, each as a tree over all of its calls."""
+"""Build the sandwich view of a function: its callers and its callees as trees over all of its calls."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from culprit.domain.profiles.tree import RenderedTree
 
 @dataclass(frozen=True, slots=True)
 class Sandwich:
-    """`total`: the weight of stacks with the function, recursion once; `own`: where it is innermost.
+    """A function with the trees of its callers and callees.
 
-    Both trees begin with the function and weigh `total`. `callers` goes outwards to the callers, `callees` inwards.
+    `total` is the weight of stacks that contain the function, `own` of stacks that end in it. Both trees have the
+    function as root and the weight `total`.
     """
 
     function: str
@@ -29,8 +30,9 @@ class Sandwich:
 
 
 def build_sandwich(view: ProfileView, chosen: SampleFilter, name: str, width: int = 1200) -> Sandwich:
-    """The callers and callees of a function; `chosen` is the filter of `view`. Raises LookupError where the profile
-    has no such function.
+    """Return the callers and callees of a function; `chosen` is the filter of `view`.
+
+    Raises LookupError if the profile has no such function.
     """
     profile, trie = view.profile, view.profile.table.trie
     calls = find_calls(profile, name)
@@ -42,7 +44,7 @@ def build_sandwich(view: ProfileView, chosen: SampleFilter, name: str, width: in
     heaviest = int(calls[np.argmax(view.total[calls])])
     callers = render_inverted_tree(caller_view, width, root=1 << 32 | heaviest)
     focused = transform_profile(profile, FrameTransform(focus=name)).view(chosen)
-    # Functions of one name in several files are several children of the root, which then stays.
+    # Functions with the same name in several files are several children of the root; then the root is kept.
     is_single = int(focused.profile.table.trie.end[1]) == len(focused.profile.table.trie)
     callees = focused.render_tree(width, root=1 if is_single else 0)
     frame = int(trie.frame[heaviest])

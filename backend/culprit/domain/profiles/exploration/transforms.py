@@ -1,8 +1,8 @@
-"""Profiles with other stacks: one function as the root, functions left out, recursion and unnamed frames merged.
+"""Transform the stacks of a profile: focus on or hide functions, merge recursion and frames without symbols.
 
-A transform gives each node of a trie a representative, a kept node on its own path. The kept nodes make the new trie;
-samples move with their stacks. Everything else (trees, tables, searches) is computed from the new profile as from
-any other, so that all figures of a screen agree. Each step is a few vector operations per level, at any depth.
+A transform maps each node of a trie to a representative, a kept node on its own path. The kept nodes form the new
+trie, and samples move to the representative of their stack. Trees, tables and searches are computed from the new
+profile as from any other, so that all numbers of a page agree. Each step needs a few vector operations per level.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from collectors.profiles.trie import I32, I64, FrameKind, Frames, StackTrie, Str
 from culprit.domain.profiles.stacks import Mask, StackProfile, cover_subtrees
 
 UNNAMED = "[no symbols]"
-"""How frames without a name are called together, behind the file name of their module."""
+"""Suffix of the name of merged frames without a symbol, after the file name of their module."""
 
 
 @dataclass(frozen=True, slots=True)
 class FrameTransform:
-    """What to do with the stacks; names are exact. The steps are done in the order of the fields.
+    """A transform of stacks; names match exactly. The steps run in the order of the fields.
 
-    `group_unnamed` makes one frame of all frames of a module that have no symbol. `hide` removes functions: what they
-    call moves to their callers. `focus` keeps what runs through a function, with that function as the outermost
-    frame. `fold` merges recursion: a function that is already on the stack returns to its outermost call.
+    `group_unnamed` merges all frames of a module that have no symbol. `hide` removes functions: their callees become
+    callees of their callers. `focus` keeps the stacks through a function, with that function as the outermost frame.
+    `fold` merges recursion: a repeated function is merged with its outermost call.
     """
 
     group_unnamed: bool = False
@@ -36,9 +36,7 @@ class FrameTransform:
 
 
 def transform_profile(profile: StackProfile, transform: FrameTransform) -> StackProfile:
-    """The profile after a transform; itself where the transform changes nothing. Samples outside of `focus` are
-    dropped.
-    """
+    """Return the transformed profile, or `profile` if nothing changes. Samples outside of `focus` are dropped."""
     if transform.group_unnamed:
         profile = _group_unnamed(profile)
     if transform.hide:
@@ -51,7 +49,7 @@ def transform_profile(profile: StackProfile, transform: FrameTransform) -> Stack
 
 
 def _group_unnamed(profile: StackProfile) -> StackProfile:
-    """One frame per module for all frames of kind UNKNOWN, and one node where such frames call each other."""
+    """Merge all frames of kind UNKNOWN of a module, and nodes of such frames that call each other."""
     frames = profile.table.frames
     unnamed = np.flatnonzero(frames.kind == FrameKind.UNKNOWN)
     if not len(unnamed):
@@ -76,7 +74,7 @@ def _group_unnamed(profile: StackProfile) -> StackProfile:
 
 
 def _hide(profile: StackProfile, names: Sequence[str]) -> StackProfile:
-    """Without the functions of these names."""
+    """Remove the functions with these names."""
     trie = profile.table.trie
     hidden = _are_frames_called(profile, names)[trie.frame]
     if not hidden.any():
@@ -85,7 +83,7 @@ def _hide(profile: StackProfile, names: Sequence[str]) -> StackProfile:
 
 
 def _focus(profile: StackProfile, name: str) -> StackProfile:
-    """What runs through a function, from its outermost call on."""
+    """Keep the stacks through a function, from its outermost call."""
     trie = profile.table.trie
     inside = cover_subtrees(trie, find_calls(profile, name))
     representative = np.where(inside, np.arange(len(trie)), 0)
@@ -93,7 +91,7 @@ def _focus(profile: StackProfile, name: str) -> StackProfile:
 
 
 def _fold(profile: StackProfile) -> StackProfile:
-    """With each function at most once in a stack: a repeated call is its outermost one."""
+    """Merge repeated calls of a function in a stack with its outermost call."""
     trie = profile.table.trie
     outermost = profile.outermost
     if bool(outermost.all()):
@@ -106,7 +104,7 @@ def _fold(profile: StackProfile) -> StackProfile:
 
 
 def find_calls(profile: StackProfile, name: str) -> I64:
-    """The nodes of a function that no other node of it is above."""
+    """Return the outermost nodes of a function: those without an ancestor of the same function."""
     trie = profile.table.trie
     nodes = np.flatnonzero(_are_frames_called(profile, [name])[trie.frame])
     reach = np.maximum.accumulate(np.r_[np.int64(-1), trie.end[nodes[:-1]]]) if len(nodes) else nodes
@@ -114,7 +112,7 @@ def find_calls(profile: StackProfile, name: str) -> I64:
 
 
 def _are_frames_called(profile: StackProfile, names: Sequence[str]) -> Mask:
-    """[frames]: has it one of these names? Never the root."""
+    """Return whether each frame has one of these names, bool [frames]; false for the root."""
     chosen = frozenset(names)
     mask = np.fromiter((name in chosen for name in profile.names), bool, len(profile.names))
     mask[0] = False
@@ -122,14 +120,14 @@ def _are_frames_called(profile: StackProfile, names: Sequence[str]) -> Mask:
 
 
 def _levels(trie: StackTrie) -> list[I64]:
-    """The nodes of each level, outermost first."""
+    """Return the nodes of each level, the outermost first."""
     order = np.argsort(trie.depth, kind="stable")
     starts = np.searchsorted(trie.depth[order], np.arange(int(trie.depth.max()) + 2))
     return [order[a:b] for a, b in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)]
 
 
 def _nearest_kept(trie: StackTrie, kept: Mask) -> I64:
-    """[nodes]: itself, or the nearest node above it that is kept; the root always is."""
+    """Return each node if it is kept, else its nearest kept ancestor, int64 [nodes]. The root is always kept."""
     nearest = np.zeros(len(trie), np.int64)
     for nodes in _levels(trie)[1:]:
         nearest[nodes] = np.where(kept[nodes], nodes, nearest[trie.parent[nodes]])
@@ -143,9 +141,9 @@ def _rebuild(
     representative: I64,
     dropped: Mask | None = None,
 ) -> StackProfile:
-    """The profile over the nodes that represent themselves. Kept siblings of one frame become one node.
+    """Return the profile with only the representative nodes. Kept siblings with the same frame are merged.
 
-    The representative of a node is on its path, and represents itself.
+    The representative of a node is on its path, and is its own representative.
     """
     n = len(trie)
     above = np.full(n, -1, np.int64)
@@ -153,8 +151,8 @@ def _rebuild(
     kept = representative == np.arange(n)
     depth = np.zeros(n, np.int32)
     for nodes in _levels(trie)[1:]:
-        mine = nodes[kept[nodes]]
-        depth[mine] = depth[above[mine]] + 1
+        kept_nodes = nodes[kept[nodes]]
+        depth[kept_nodes] = depth[above[kept_nodes]] + 1
     into = np.zeros(n, np.int64)
     parents, names, depths = [np.full(1, -1, np.int64)], [trie.frame[:1].astype(np.int64)], [depth[:1]]
     count = 1

@@ -1,4 +1,4 @@
-"""Why frames have no name: the modules in which they are, and the reason that each of them shows."""
+"""List the modules of frames without a symbol, each with the reason."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PATTERNS: tuple[tuple[Reason, re.Pattern[str]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class UnnamedFrames:
-    """A module with the weight of samples whose innermost frame is in it and has no name; `frames` are distinct."""
+    """A module with innermost frames without a symbol: the weight of their samples, and the number of frames."""
 
     module: str
     reason: Reason
@@ -37,11 +37,11 @@ class UnnamedFrames:
 
 
 def classify_unnamed(module: str) -> Reason:
-    """Why frames of a module have no name.
+    """Return the reason why frames of a module have no symbol.
 
-    `no_mapping`: the address is in no file, as after a broken unwinding. `kernel`: the kernel's symbols were
-    not readable. `jit`: memory without a file, so code of a compiler at run time. `deleted`: the file was
-    replaced after the start. `stripped`: the file has no symbol table.
+    `no_mapping`: the address is in no file, as after broken unwinding. `kernel`: the kernel symbols were not
+    readable. `jit`: memory without a file, so code of a JIT compiler. `deleted`: the file was replaced after
+    the start of the process. `stripped`: the file has no symbol table.
     """
     if not module or module == "[unknown]":
         return "no_mapping"
@@ -49,7 +49,7 @@ def classify_unnamed(module: str) -> Reason:
 
 
 def list_unnamed_modules(view: ProfileView, limit: int = MAX_MODULES) -> list[UnnamedFrames]:
-    """The modules of innermost frames without a name, heaviest first."""
+    """List the modules of innermost frames without a symbol, the heaviest first."""
     profile = view.profile
     trie, frames = profile.table.trie, profile.table.frames
     own = np.zeros(len(frames), np.int64)

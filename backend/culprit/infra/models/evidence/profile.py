@@ -16,7 +16,7 @@ UNITS = ("samples", "ns", "bytes", "count")
 
 
 class Profile(Base):
-    """Samples with stacks: the columns (`store_key`) and the first tree (`tree_key`) are stored as files.
+    """Samples with stacks: the columns (`store_key`) and the default tree (`tree_key`) are stored as files.
 
     `source` names the part of an artifact and its reader. `naming` lists modules without function names, and why.
     `attempts` and `started_at` are of the build: a worker with an older attempt is refused, and a build that takes too

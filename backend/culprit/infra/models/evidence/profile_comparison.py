@@ -18,7 +18,7 @@ class ProfileComparison(Base):
 
     A side of several profiles names the first as `profile_id` and the others as `also`. `by_base` in `a`:
     functions are matched by their names without build suffixes. `normalize` is no longer used: weights are divided
-    when a comparison is drawn; earlier backups and bundles have it. With `removed_at`, retention has deleted the tree.
+    when a comparison is rendered; older backups and bundles have it. With `removed_at`, retention has deleted the tree.
     """
 
     __tablename__ = "profile_comparison"

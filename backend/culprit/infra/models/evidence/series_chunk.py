@@ -17,7 +17,7 @@ class SeriesChunk(Base):
     """One metric of one run as a matrix [n, k], k over `axis_values`, within one UTC hour.
 
     `level` 0 is raw; level j holds minimum, mean, maximum and count over up to 8^j raw rows. `data` and
-    `lines` are encoded by `culprit.domain.series.chunks`. `step_ns` is the usual distance of rows of this
+    `lines` are encoded by `culprit.domain.series.chunks`. `step_ns` is the typical interval of rows of this
     level, `raw_step_ns` that of raw rows. `summary` (level 0 only) is the whole chunk in one row: float32 [4,
     k], so that coarse zoom levels do not read `data`. Runs without a host have no `series_id`.
     """

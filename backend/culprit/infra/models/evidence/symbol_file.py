@@ -1,4 +1,4 @@
-"""Table of the files that name functions."""
+"""Table of symbol files, which map addresses to function names."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from culprit.infra.models.base import Base, Id, JsonList
 
 
 class SymbolFile(Base):
-    """Symbols of a file of a host, or of its kernel: the artifact that holds them.
+    """The artifact with the symbols of a file of a host, or of its kernel.
 
-    `key` is how recordings of the host name the file: a build ID, an inode, or a boot of the kernel with its modules.
-    `blocks` are the runs of blocks of an ELF file (first, count) that the artifact holds; empty where it is text. Hosts
-    do not share files: a build ID is what a program claims, and one host must not name the functions of another.
+    `key` identifies the file in recordings of the host: a build ID, an inode, or a boot of the kernel with its modules.
+    `blocks` are the ranges of blocks of an ELF file, [first, count], that the artifact contains; empty for a text.
+    Hosts do not share files: a program can claim any build ID, and a host must not name the functions of another.
     """
 
     __tablename__ = "symbol_file"

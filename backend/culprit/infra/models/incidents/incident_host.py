@@ -16,7 +16,7 @@ INCIDENT_HOST_ROLES = ("suspect", "control", "dependency")
 class IncidentHost(Base):
     """A host of an incident with its scope (as in a capture, {} for the whole host).
 
-    Steps are asked about hosts with the role `suspect` or `dependency`; a `control` host is healthy.
+    Steps apply to hosts with the role `suspect` or `dependency`; a `control` host is healthy.
     """
 
     __tablename__ = "incident_host"

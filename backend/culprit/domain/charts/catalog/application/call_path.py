@@ -1,4 +1,4 @@
-"""Where the time of requests goes along the path of calls, by what tracing of the services wrote down."""
+"""Chart of the own time of each operation along the call path, from imported trace spans."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TITLE = Text("Where the response time goes", "响应时间花在哪里")
 
 
 def build_charts(view: HostView) -> Sequence[RunChart]:
-    """One strip: the operations with most time of their own, the outermost first."""
+    """Return one strip of the operations with most own time, the outermost first."""
     rows = [row for row in view.rows("spans_by_operation") if row.number("self_share_pct") is not None]
     rows.sort(key=lambda row: -(row.number("self_share_pct") or 0.0))
     hops = [_hop(row) for row in sorted(rows[:MAX_HOPS], key=lambda row: -(row.number("p50_ms") or 0.0))]

@@ -1,4 +1,4 @@
-"""The stages of a load test: what was asked for, what was got, and what it cost."""
+"""Chart of the stages of a load test: responses, errors and latency of each stage."""
 
 from __future__ import annotations
 
@@ -28,21 +28,20 @@ _COLUMNS = (
 
 
 def build_charts(view: HostView) -> Sequence[RunChart]:
-    """One table of all stages, in their order; columns that no stage has are left out."""
+    """Return one table of all stages in their order, without columns that no stage has."""
     rows = list(view.rows("load_test"))
-    drawn_rows = rows[:MAX_STAGES]
+    listed = rows[:MAX_STAGES]
     columns = [
         column
         for column in _COLUMNS
-        if any(read_figure(row, column[0], column[1]) is not None for row in drawn_rows)
+        if any(read_figure(row, column[0], column[1]) is not None for row in listed)
     ]
     if not columns:
         return ()
-    rows_of = tuple(_stage(row, columns) for row in drawn_rows)
-    body = Stages(Text("stage", "阶段"), tuple(column for _, _, column in columns), rows_of)
-    return (
-        RunChart(BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=len(rows) - len(drawn_rows)),
-    )
+    stage_rows = tuple(_stage(row, columns) for row in listed)
+    body = Stages(Text("stage", "阶段"), tuple(column for _, _, column in columns), stage_rows)
+    left_out = len(rows) - len(listed)
+    return (RunChart(BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=left_out),)
 
 
 def _stage(row: TableRow, columns: Sequence[tuple[str, str, StageColumn]]) -> StageRow:

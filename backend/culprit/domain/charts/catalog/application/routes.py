@@ -1,4 +1,4 @@
-"""Rate, errors and latency of a service, route by route."""
+"""Chart of rate, errors and latency of each route of a service."""
 
 from __future__ import annotations
 
@@ -27,19 +27,18 @@ def build_charts(view: HostView) -> Sequence[RunChart]:
     rows = sorted(
         view.rows("routes"), key=lambda row: (row.text("route") != "*", -(row.number("requests") or 0.0))
     )
-    drawn_rows = rows[:MAX_ROUTES]
+    listed = rows[:MAX_ROUTES]
     columns = [
         column
         for column in _COLUMNS
-        if any(read_figure(row, column[0], column[1]) is not None for row in drawn_rows)
+        if any(read_figure(row, column[0], column[1]) is not None for row in listed)
     ]
     if not columns:
         return ()
-    new_rows = tuple(_route(row, columns) for row in drawn_rows)
-    body = Stages(Text("route", "路由"), tuple(column for _, _, column in columns), new_rows)
-    return (
-        RunChart(BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=len(rows) - len(drawn_rows)),
-    )
+    route_rows = tuple(_route(row, columns) for row in listed)
+    body = Stages(Text("route", "路由"), tuple(column for _, _, column in columns), route_rows)
+    left_out = len(rows) - len(listed)
+    return (RunChart(BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=left_out),)
 
 
 def _route(row: TableRow, columns: Sequence[tuple[str, str, StageColumn]]) -> StageRow:

@@ -1,4 +1,4 @@
-"""What threads spent the time of their system calls on, class by class."""
+"""Chart of the system call time of each thread, by class of system call."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ TITLE = Text("What threads spent their calls on", "线程的系统调用时间�
 
 
 def build_charts(view: HostView) -> Sequence[RunChart]:
-    """One table of threads, the one that was in calls longest first; strace knows descriptors, perf trace does not."""
+    """Return one table of threads, the thread with most time in calls first.
+
+    strace takes precedence over perf trace, because it reports descriptors.
+    """
     rows = view.rows("strace_calls") or view.rows("syscalls")
     by_thread: dict[str, list[TableRow]] = {}
     for row in rows:
@@ -31,10 +34,10 @@ def build_charts(view: HostView) -> Sequence[RunChart]:
         by_thread, key=lambda tid: (-sum(row.number("total") or 0.0 for row in by_thread[tid]), tid)
     )
     sums = {tid: _by_class(by_thread[tid]) for tid in order[:MAX_THREADS]}
-    seen = [(name, label) for name, label in SYSCALL_CLASSES if any(name in item for item in sums.values())]
-    columns = tuple(StageColumn(name, label, "none") for name, label in seen)
+    used = [(name, label) for name, label in SYSCALL_CLASSES if any(name in item for item in sums.values())]
+    columns = tuple(StageColumn(name, label, "none") for name, label in used)
     stage_rows = tuple(
-        StageRow(_name(tid, by_thread[tid]), tuple(item.get(name) for name, _ in seen))
+        StageRow(_name(tid, by_thread[tid]), tuple(item.get(name) for name, _ in used))
         for tid, item in sums.items()
     )
     body = Stages(Text("thread", "线程"), columns, stage_rows)
@@ -47,14 +50,14 @@ def _name(tid: str, rows: Sequence[TableRow]) -> str:
 
 
 def _by_class(rows: Sequence[TableRow]) -> dict[SyscallClass, Figure]:
-    """The sum of each class, cited by its calls, the costliest first."""
-    mine: dict[SyscallClass, list[TableRow]] = {}
+    """Return the total time of each class in ms, cited by its calls, the longest first."""
+    by_class: dict[SyscallClass, list[TableRow]] = {}
     for row in sorted(rows, key=lambda row: -(row.number("total") or 0.0)):
-        mine.setdefault(classify_syscall(row.text("syscall"), row.text("what")), []).append(row)
+        by_class.setdefault(classify_syscall(row.text("syscall"), row.text("what")), []).append(row)
     results = {}
-    for name, some in mine.items():
-        citation = cite_lines(some[0].citation, [line for row in some for line in row.citation.lines])
-        total = make_figure(sum(row.number("total") or 0.0 for row in some), "ms", citation)
+    for name, calls in by_class.items():
+        citation = cite_lines(calls[0].citation, [line for row in calls for line in row.citation.lines])
+        total = make_figure(sum(row.number("total") or 0.0 for row in calls), "ms", citation)
         if total is not None:
             results[name] = replace(total, value=round(total.value, 3))
     return results

@@ -1,4 +1,4 @@
-"""The longest waits of traced threads, on one axis."""
+"""Chart of the longest waits of traced threads on a common time axis."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from culprit.domain.rules.view import HostView, TableRow, request_view
 MAX_TRACKS = 24
 MAX_SPANS = 400
 MAX_BRACKETS = 200
-#: Timestamps further apart than this come from a broken clock and not from one trace.
+#: Maximum range of the timestamps of a trace. A larger one indicates a broken clock.
 MAX_SPAN_MS = 3_600_000.0
 TITLE = Text("What threads waited for", "线程在等什么")
 
 
 def build_charts(view: HostView) -> Sequence[RunChart]:
-    """One picture of the traced threads, those that waited longest first, with the requests that they served."""
+    """Return one chart of the traced threads with the requests that they served, the longest total wait first."""
     rows = _longest(view, "strace_waits", "wait", MAX_SPANS)
     if not rows:
         return ()
@@ -45,7 +45,7 @@ def build_charts(view: HostView) -> Sequence[RunChart]:
 
 
 def _longest(view: HostView, kind: str, length: str, most: int) -> list[TableRow]:
-    """The rows that have a beginning and a length, the longest first; a negative one is a damaged line."""
+    """Return at most `most` rows with a start and a non-negative length, the longest first."""
     rows = [row for row in view.rows(kind) if _spanned(row.number("t"), row.number(length))]
     return sorted(rows, key=lambda row: -(row.number(length) or 0.0))[:most]
 

@@ -1,4 +1,4 @@
-"""Which thread waited for which: futex waits with who ended them, down to what the last of them was waiting for."""
+"""Chart of wait chains: futex waits with the thread that ended each, up to the system call at the end of a chain."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from culprit.domain.charts.syscall_classes import SyscallClass, classify_syscall
 from culprit.domain.rules.view import HostView, TableRow, request_view
 
 MAX_EDGES = 40
-#: Waits of less than this share of the longest are no part of its story.
+#: Minimum length of a wait, as a share of the longest.
 MIN_SHARE = 0.01
 TITLE = Text("Which thread waited for which", "谁在等谁")
 JAVA = Text("Which Java thread holds the lock of which", "Java 线程锁的持有关系")
@@ -26,7 +26,7 @@ _ENDS: dict[SyscallClass, NodeKind] = {
 
 
 def build_charts(view: HostView) -> Sequence[RunChart]:
-    """Futexes by strace, and monitors of a Java process by its own word."""
+    """Return a chart of futex waits from strace, and a chart of monitors from Java thread dumps."""
     results = (_futexes(view), _monitors(view))
     return [item for item in results if item is not None]
 
@@ -34,11 +34,11 @@ def build_charts(view: HostView) -> Sequence[RunChart]:
 def _futexes(view: HostView) -> RunChart | None:
     rows = [row for row in view.rows("strace_futex") if row.number("tid") is not None and _wait_ms(row) > 0]
     rows.sort(key=lambda row: -_wait_ms(row))
-    drawn_rows = [row for row in rows[:MAX_EDGES] if _wait_ms(row) >= MIN_SHARE * _wait_ms(rows[0])]
+    longest = [row for row in rows[:MAX_EDGES] if _wait_ms(row) >= MIN_SHARE * _wait_ms(rows[0])]
     names: dict[str, str] = {}
     edges: list[GraphEdge] = []
-    own_ms = dict.fromkeys((row.text("tid") for row in drawn_rows), 0.0)
-    for row in drawn_rows:
+    own_ms = dict.fromkeys((row.text("tid") for row in longest), 0.0)
+    for row in longest:
         waiter, waker = row.text("tid"), row.text("waker_tid") or f"?{row.text('address')}"
         waited = Figure(_wait_ms(row), "ms", row.citation)
         own_ms[waiter] += waited.value
@@ -58,9 +58,8 @@ def _futexes(view: HostView) -> RunChart | None:
             nodes.append(node)
             edges.append(edge)
     body = Graph(tuple(nodes), tuple(edges))
-    return RunChart(
-        BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=len(rows) - len(drawn_rows)
-    )
+    left_out = len(rows) - len(longest)
+    return RunChart(BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=left_out)
 
 
 def _wait_ms(row: TableRow) -> float:
@@ -81,7 +80,7 @@ def _tops(view: HostView) -> dict[str, TableRow]:
 
 
 def _end(tid: str, row: TableRow) -> tuple[GraphNode, GraphEdge]:
-    """What a thread waited for that is no thread; it waited longer for this than for any lock."""
+    """Return the node and the edge of the system call at the end of a chain, which took longer than any lock."""
     call, what = row.text("syscall"), row.text("what")
     total = read_figure(row, "total", "ms") or Figure(0.0, "ms", row.citation)
     node = GraphNode(
@@ -91,7 +90,7 @@ def _end(tid: str, row: TableRow) -> tuple[GraphNode, GraphEdge]:
 
 
 def _monitors(view: HostView) -> RunChart | None:
-    """Threads that wait for a monitor in a thread dump, and who owns it; a wait there has no length, only dumps."""
+    """Return the chart of threads that wait for a monitor, with its owner; weights are numbers of thread dumps."""
     rows = [row for row in view.rows("java_threads") if row.text("owner") and row.text("waits_for")]
     rows.sort(key=lambda row: -(row.number("dumps") or 0.0))
     edges = [edge for edge in (_held(row) for row in rows[:MAX_EDGES]) if edge is not None]

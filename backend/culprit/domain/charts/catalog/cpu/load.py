@@ -1,4 +1,4 @@
-"""What the load is made of: tasks that want a CPU and tasks that wait in the kernel, and where those stand."""
+"""Chart of the components of the load: runnable tasks, blocked tasks, and the kernel functions of blocked tasks."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from culprit.domain.rules.measures.disk.queues import MEANS_NOTHING
 from culprit.domain.rules.view import HostView, request_view
 
 MAX_PLACES = 12
-#: The load average has two decimals: below this, load divided by load per CPU is too coarse to count CPUs by.
+#: Minimum load to derive the number of CPUs from load and load per CPU, because the load average has two decimals.
 LEAST_LOAD = 0.5
-#: NR_CPUS of the largest distribution kernels: a larger quotient is not a number of CPUs.
+#: NR_CPUS of the largest distribution kernels. A larger quotient is not a number of CPUs.
 _MAX_CPUS = 8_192
 _TITLE = Text("What the load is made of", "负载的构成")
 _RUNNING = Text("Want a CPU (R)", "需要 CPU（R）")
@@ -86,10 +86,9 @@ def _cpus(view: HostView) -> tuple[PanelLevel, ...]:
 
 
 def _places(view: HostView) -> tuple[PanelPart, ...]:
-    """Kernel functions in which tasks stood uninterruptibly, with how many did at a moment, the most first.
+    """Return the kernel functions of tasks in uninterruptible sleep with their mean number, the most tasks first.
 
-    Threads that were watched count by the share of samples in which they stood there, all others by how many of them
-    each scan of the host found.
+    Sampled threads count by the share of samples in the function, all others by their mean number per scan.
     """
     counts: defaultdict[str, float] = defaultdict(float)
     cites: dict[str, tuple[float, Citation]] = {}
@@ -104,8 +103,8 @@ def _places(view: HostView) -> tuple[PanelPart, ...]:
             cites[place] = (count, citation)
 
     for row in view.rows("threads"):
-        stood, blocked = read_cell(row, "wchan_pct") or 0.0, read_cell(row, "blocked_pct") or 0.0
-        add(row.text("wchan"), row.text("comm"), min(stood, blocked) / 100.0, row.citation)
+        in_wchan, blocked = read_cell(row, "wchan_pct") or 0.0, read_cell(row, "blocked_pct") or 0.0
+        add(row.text("wchan"), row.text("comm"), min(in_wchan, blocked) / 100.0, row.citation)
     for row in view.rows("wchans"):
         seen, scans = read_cell(row, "seen") or 0.0, read_cell(row, "scans") or 0.0
         add(row.text("wchan"), row.text("comm"), seen / scans if scans >= 1 else 0.0, row.citation)

@@ -1,4 +1,4 @@
-"""How long tasks waited for a CPU, before and after, and who ran instead in the longest waits."""
+"""Chart of the waits for a CPU with those of the baseline, and the tasks that ran during the longest waits."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from culprit.domain.rules.view import HostView, SchedulerEvents, TableRow, reque
 _TITLE = Text("Waits for a CPU", "等待 CPU 的时间")
 _MS = 1e6
 MAX_ROWS = 20
-#: As F-PERF-LOST: with more of the events gone, waits are not what they seem.
+#: Share of lost events above which waits are unreliable, as in F-PERF-LOST.
 MUCH_LOST = 0.01
-#: As F-SCHED-DELAY, ms a turn.
+#: Milliseconds per switch, as in F-SCHED-DELAY.
 WARN_MS, BAD_MS = 1.0, 3.0
 
 
@@ -57,7 +57,7 @@ def _of_events(now: SchedulerEvents, before: SchedulerEvents | None) -> RunChart
 
 
 def _waits(of: SchedulerEvents) -> WaitHistogram | None:
-    """Return None if no task waited."""
+    """Return the histogram of the waits, or None without any."""
     delays = of.table.delay_ns[of.table.delay_ns >= 0]
     if not len(delays):
         return None
@@ -95,7 +95,7 @@ def _long(of: SchedulerEvents, comms: Sequence[str], scheduling_wait: Scheduling
 
 
 def _of_counters(rows: Sequence[TableRow]) -> list[RunChart]:
-    """Without the events only means are known: how long the threads of each process waited at each turn."""
+    """Return a chart of the mean wait per switch of each process, which is known without scheduler events."""
     known = [(value, row) for row in rows if (value := read_cell(row, "delay_ms_per_switch")) is not None]
     known.sort(key=lambda item: (-item[0], item[1].text("pid")))
     gauges = tuple(

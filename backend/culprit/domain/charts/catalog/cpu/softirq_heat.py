@@ -1,4 +1,4 @@
-"""Where softirqs run: each vector on each CPU over time."""
+"""Chart of softirq rates by vector and CPU over time."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _build(view: HostView) -> Sequence[RunChart]:
 
 
 def _chosen(series_list: Sequence[ViewSeries], most: int) -> list[ViewSeries]:
-    """The busiest vectors; received packets are always among them, because most questions are about those."""
+    """Return the busiest vectors, always including NET_RX (received packets), the most relevant vector."""
     selected = list(series_list[:most])
     received = next(
         (series for series in series_list[most:] if series.labels.get("vector") == "NET_RX"), None
@@ -65,25 +65,25 @@ def _chosen(series_list: Sequence[ViewSeries], most: int) -> list[ViewSeries]:
 
 
 def _cpus(series: ViewSeries) -> tuple[str, ...]:
-    """The CPUs whose columns there are."""
+    """Return the names of the CPU columns, at most MAX_CPUS; empty if the axis is not CPUs."""
     return series.axis_values[: min(MAX_CPUS, series.values.shape[1])] if series.axis == "cpu" else ()
 
 
 def _values(series: ViewSeries) -> Values:
-    """[n, cpus]: rates; what cannot be one is NaN."""
+    """Return the rates, float64 [n, cpus]; NaN for negative or implausible values."""
     values = drop_implausible(series.values[:, : len(_cpus(series))])
     return np.where(values >= 0, values, np.nan)
 
 
 def _rates(series: ViewSeries) -> Values:
-    """[cpus]: the mean rate on each CPU, 0 where nothing was read."""
+    """Return the mean rate of each CPU, float64 [cpus]; 0 without readings."""
     values = _values(series)
     read = np.isfinite(values).sum(axis=0)
     return np.asarray(np.nansum(values, axis=0) / np.maximum(read, 1))
 
 
 def _matrix(series: ViewSeries, edges: npt.NDArray[np.int64]) -> SoftirqMatrix:
-    """Columns are means of the readings in them; each cites the first of its lines."""
+    """Return the matrix of a vector. A column is the mean of its readings and cites the first line of them."""
     values = _values(series)
     read = np.isfinite(values)
     sums = np.add.reduceat(np.where(read, values, 0.0), edges[:-1], axis=0)
@@ -107,7 +107,7 @@ def _matrix(series: ViewSeries, edges: npt.NDArray[np.int64]) -> SoftirqMatrix:
 
 
 def _busy(view: HostView, cpus: Sequence[str]) -> tuple[Figure | None, ...]:
-    """Time of each CPU in softirqs over the capture."""
+    """Return the time of each CPU in softirqs over the capture, in percent; None if unknown."""
     series = next(
         (item for item in view.series_of("cpu.soft_pct") if item.axis == "cpu" and len(item.t_ns)), None
     )

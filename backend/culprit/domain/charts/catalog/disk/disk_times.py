@@ -1,4 +1,4 @@
-"""Load and response times of each disk, together with the requests that the service answered."""
+"""Chart of load and response times of each disk, with the request rate of the service."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _TITLE = Text("Disk over time", "磁盘随时间的变化")
 _READS, _WRITES, _FLUSHES = Text("Reads", "读"), Text("Writes", "写"), Text("Flushes", "刷写")
 _REQUESTS = Text("Requests of the service", "服务请求")
 _EACH = Text("Writes per request", "每个请求的写次数")
-#: A coefficient of variation below this, of a disk that is slow, looks like a quota (F-DISK-QUOTA-PLATEAU).
+#: Coefficient of variation below which the throughput of a slow disk indicates a quota (F-DISK-QUOTA-PLATEAU).
 PLATEAU_PCT = 3.0
 _SLOW_MS = 20.0
-#: Requests per second: with fewer, a ratio per request is not reliable.
+#: Minimum number of requests per second for a reliable ratio per request.
 LEAST_RATE = 0.1
 
 _RATES = (
@@ -59,7 +59,7 @@ def _build(view: HostView) -> Sequence[RunChart]:
 
 
 def _devices(view: HostView) -> dict[str, float]:
-    """Device → how long its queue was on the mean; without one, how many requests it took."""
+    """Return {device: sort key}: the mean queue length; without a queue, utilization, then requests per second."""
     results: dict[str, float] = {}
     for metric, weight in (
         ("disk.aqu", 1.0),
@@ -76,8 +76,8 @@ def _devices(view: HostView) -> dict[str, float]:
 
 
 def _device(view: HostView, dev: str) -> list[RunChart]:
-    requested = _requests(view)
-    panel_series = [PanelSeries("requests", _REQUESTS, requested)] if requested is not None else []
+    requests = _requests(view)
+    panel_series = [PanelSeries("requests", _REQUESTS, requests)] if requests is not None else []
     new_panels = (
         build_panel(
             "rates",
@@ -87,7 +87,7 @@ def _device(view: HostView, dev: str) -> list[RunChart]:
             list_series(view, _RATES, dev=dev),
             panel_series,
         ),
-        _per_request(view, dev, requested),
+        _per_request(view, dev, requests),
         build_panel(
             "bytes", Text("Throughput", "吞吐"), "mb_per_s", "line", list_series(view, _BYTES, dev=dev)
         ),
@@ -104,7 +104,7 @@ def _device(view: HostView, dev: str) -> list[RunChart]:
     panels = tuple(panel for panel in new_panels if panel is not None)
     if not panels:
         return []
-    body = Panels(*compute_span(panels), panels, facts=_facts(view, dev, requested))
+    body = Panels(*compute_span(panels), panels, facts=_facts(view, dev, requests))
     return [
         RunChart(
             f"disk-times:{dev}", "disk-times", _TITLE, (("dev", dev),), body=body, notes=_notes(view, dev)
@@ -113,25 +113,25 @@ def _device(view: HostView, dev: str) -> list[RunChart]:
 
 
 def _per_request(view: HostView, dev: str, view_series: ViewSeries | None) -> Panel | None:
-    """How many writes the disk did for each request of the service, reading by reading."""
+    """Return the panel of disk writes per request of the service, or None if either is missing."""
     writes = next(iter(list_series(view, _RATES[1:2], dev=dev)), None)
     if writes is None or view_series is None:
         return None
     rate = align_values(PanelSeries("requests", _REQUESTS, view_series), writes.series.t_ns)
-    some = np.nan_to_num(rate) >= LEAST_RATE
-    ratio = np.divide(writes.values(), rate, out=np.full(len(rate), np.nan), where=some)
+    is_loaded = np.nan_to_num(rate) >= LEAST_RATE
+    ratio = np.divide(writes.values(), rate, out=np.full(len(rate), np.nan), where=is_loaded)
     series = replace(writes.series, values=ratio.reshape(-1, 1))
     return build_panel("per_request", _EACH, "count", "line", [PanelSeries("per_request", _EACH, series)])
 
 
 def _requests(view: HostView) -> ViewSeries | None:
-    """The rate of the whole service: of its log, of its Prometheus, or of the connections that it accepted."""
+    """Return the request rate of the service from its log or its Prometheus, else the rate of accepted connections."""
     whole = find_series(view, "app.requests_per_s", route="*") or find_series(view, "app.requests_per_s")
     return whole or find_series(view, "app.accepts_per_s")
 
 
 def _facts(view: HostView, dev: str, view_series: ViewSeries | None) -> tuple[tuple[Label, Figure], ...]:
-    """Means over the capture, and how many writes there were to each request of the service."""
+    """Return the mean write and request rates of the capture, and the writes per request."""
     results: list[tuple[Label, Figure]] = []
     writes = next(iter(list_series(view, _RATES[1:2], dev=dev)), None)
     written = compute_mean(writes, "per_s") if writes else None

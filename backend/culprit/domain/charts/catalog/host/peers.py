@@ -1,4 +1,4 @@
-"""Which host of a capture is unlike the others, number by number."""
+"""Chart of the numbers of a host compared with its peers in the same capture."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from culprit.domain.charts.peer_strips import build_strip
 from culprit.domain.rules.view import HostView, request_view
 
 _TITLE = Text("Compared with peers", "与同类主机相比")
-#: Metric → the smallest step that means anything, in its own unit. Of several series of a host the greatest counts.
+#: {metric: smallest relevant step in its unit}. Of several series of a host, the greatest counts.
 MEASURES: Mapping[str, float] = {
     "cpu.total_busy_pct": 1.0,
     "cpu.total_soft_pct": 0.5,
@@ -72,17 +72,17 @@ def _most(host_strip: HostStrip) -> tuple[bool, float]:
 
 
 def _strip(view: HostView, metric: str, least: float) -> HostStrip | None:
-    mine = _worst(view, metric)
-    if mine is None:
+    own = _worst(view, metric)
+    if own is None:
         return None
     figures = {name: item for name, peer in view.peers.items() if (item := _worst(peer, metric)) is not None}
     about = METRICS.get(metric)
     label = NAMES.get(metric) or (about.title if about else metric)
-    return build_strip(metric, label, {**figures, OWN: mine}, OWN, least)
+    return build_strip(metric, label, {**figures, OWN: own}, OWN, least)
 
 
 def _worst(view: HostView, metric: str) -> Figure | None:
-    """The mean over the capture; of several series the greatest."""
+    """Return the mean over the capture, the greatest of several series; None without data."""
     figures: list[Figure] = []
     unit = METRICS[metric].unit if metric in METRICS else ""
     for series in view.series_of(metric):
@@ -93,7 +93,7 @@ def _worst(view: HostView, metric: str) -> Figure | None:
     return max(figures, key=lambda figure: figure.value, default=None)
 
 
-#: The host that is asked about; no host has an empty name.
+#: Key of the host of the run. No host has an empty name.
 OWN = ""
 
 BUILDER = ChartBuilder(

@@ -1,4 +1,4 @@
-"""Utilization, saturation and errors of each resource of the host, as the rules see them."""
+"""Chart of utilization, saturation and errors of each resource of the host, from the findings of the rules."""
 
 from __future__ import annotations
 

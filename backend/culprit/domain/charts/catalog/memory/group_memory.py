@@ -1,4 +1,4 @@
-"""Memory of control groups against their limits, with the kills for want of it."""
+"""Chart of the memory of control groups against their limits, with OOM kills."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TITLE = Text("Memory of control groups", "控制组内存")
 _USED = Text("Used", "已用")
 _LIMIT = Text("Limit", "限额")
 _KILL = Text("Killed for want of memory", "因内存不足被终止")
-#: Of a limit: what is nearly full, and what is full.
+#: Usage in percent of the limit: nearly full, and full.
 NEAR_PCT, FULL_PCT = 90.0, 99.0
 
 
@@ -30,11 +30,11 @@ def _build(view: HostView) -> Sequence[RunChart]:
         limited_groups(view), key=lambda row: (-(read_cell(row, "usage_pct") or 0.0), row.text("path"))
     )
     rendered = [_overview(rows)] if rows else []
-    over_time = {series.labels.get("cgroup", "") for series in view.series_of("cgroup.memory_usage_kb")}
-    every = {row.text("path"): row for row in view.rows("cgroup_mem")}
-    paths = sorted(over_time & every.keys(), key=lambda path: -(read_cell(every[path], "usage_pct") or 0.0))
+    measured = {series.labels.get("cgroup", "") for series in view.series_of("cgroup.memory_usage_kb")}
+    groups = {row.text("path"): row for row in view.rows("cgroup_mem")}
+    paths = sorted(measured & groups.keys(), key=lambda path: -(read_cell(groups[path], "usage_pct") or 0.0))
     for path in paths[: MAX_PER_BUILDER - 1]:
-        rendered += _group(view, every[path])
+        rendered += _group(view, groups[path])
     return rendered
 
 

@@ -1,4 +1,4 @@
-"""Which nodes memory is taken from, seen from the CPUs that use it."""
+"""Chart of memory by NUMA node and by the node of the CPUs that use it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TITLE = Text("Memory by node", "各节点的内存")
 _ALLOCATED = Text("Pages allocated", "分配的页")
 _HELD = Text("Memory of the process", "进程内存")
 MAX_CPUSETS = 20
-#: As F-NUMA-OTHER-NODE and F-NUMA-FAR-MEMORY: from this value on, memory on another node is reported.
+#: Thresholds for memory on another node, as in F-NUMA-OTHER-NODE and F-NUMA-FAR-MEMORY.
 FAR_SHARE_PCT, FAR_PAGES_PER_S, FAR_MEMORY_PCT = 10.0, 250.0, 60.0
 
 
@@ -35,7 +35,7 @@ def _build(view: HostView) -> Sequence[RunChart]:
 
 
 def _cpusets(view: HostView) -> list[Cpuset]:
-    """Groups and processes that may not run or not have memory everywhere, the worst first."""
+    """Return the cpusets of control groups and processes, those with a mismatch of CPUs and memory first."""
     scope, result = get_target_group(view), []
     for kind, name in (("process_cpuset", "pid"), ("cgroup_cpuset", "path")):
         for row in view.rows(kind):
@@ -63,7 +63,7 @@ def _split(nodes: str) -> tuple[str, ...]:
 
 
 def _wrong(sets: Sequence[Cpuset], cpu: str, memory: str) -> Sentence | None:
-    """A cpuset that puts CPUs of one node and memory of the other together, and of no common node."""
+    """Return a message about a cpuset with CPUs of node `cpu`, memory of node `memory` and no common node, or None."""
     for item in sets:
         if item.mismatch == "disjoint" and cpu in _split(item.cpu_nodes) and memory in _split(item.mem_nodes):
             return Sentence("chart.numa_cpuset", {"name": str(item.about), "cpu": cpu, "memory": memory})
@@ -90,7 +90,7 @@ def _mean(series: ViewSeries | None, node: str) -> Figure | None:
 
 
 def _allocations(view: HostView, sets: Sequence[Cpuset]) -> list[RunChart]:
-    """Pages allocated per second. With more than two nodes, unknown requesters get a row of their own."""
+    """Return the chart of allocated pages per second. With more than two nodes, unknown CPU nodes have a row."""
     own = next(
         (
             series
@@ -147,7 +147,7 @@ def _far_pct(near: Mapping[str, Figure | None], far: Mapping[str, Figure | None]
 
 
 def _processes(view: HostView, sets: Sequence[Cpuset]) -> list[RunChart]:
-    """Where the memory of each process that was looked at is, what has most first."""
+    """Return a chart of the memory of each captured process by node, the largest process first."""
     may_run = {row.text("pid"): row for row in view.rows("process_cpuset")}
     held: dict[str, dict[str, list[TableRow]]] = {}
     for row in view.rows("numa_maps"):
@@ -197,7 +197,7 @@ def _process(
 
 
 def _of(rows: Sequence[TableRow]) -> Citation:
-    """All lines that a sum was made of, at most 40."""
+    """Return the citation of a sum over rows, with at most 40 lines."""
     citation = rows[0].citation
     lines = tuple(dict.fromkeys(line for row in rows for line in row.citation.lines))[:40]
     return Citation(citation.run, citation.collector, citation.artifact, citation.part, lines)

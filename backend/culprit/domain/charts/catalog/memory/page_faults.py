@@ -1,4 +1,4 @@
-"""Major page faults, with the memory that was available and the tasks that waited."""
+"""Chart of major page faults, with the available memory and the waiting tasks."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _build(view: HostView) -> Sequence[RunChart]:
 
 
 def _group(view: HostView) -> TableRow | None:
-    """The group that reads most again; of several with a limit of their own the fullest."""
+    """Return the control group with most file refaults, or None; groups with a limit first, then the fullest."""
     known = {series.labels.get("cgroup") for series in view.series_of("cgroup.memory_usage_kb")}
     rows = [row for row in view.rows("cgroup_mem") if row.text("path") in known]
     return max(
@@ -84,7 +84,7 @@ def _group(view: HostView) -> TableRow | None:
 
 
 def _memory(view: HostView, group: TableRow | None) -> Panel | None:
-    """What the group uses of its limit, else what the host has left of its memory."""
+    """Return the panel of the group's memory with its limit, else of the available memory of the host."""
     label = Text("Memory", "内存")
     if group is not None and (
         series := find_series(view, "cgroup.memory_usage_kb", cgroup=group.text("path"))
@@ -98,7 +98,7 @@ def _memory(view: HostView, group: TableRow | None) -> Panel | None:
 
 
 def _processes(view: HostView) -> list[PanelPart]:
-    """Who faults: as perf counted it where it did, else as the processes themselves."""
+    """Return the major faults of each process, the most first: from perf, else from the process counters."""
     counted = view.rows("process_faults")
     column = "major_faults_per_s" if counted else "major_faults"
     values = [

@@ -1,4 +1,4 @@
-"""How long connections and requests of a probe took, with the bands where a SYN was sent again."""
+"""Chart of the connection and request times of a probe, with the bands of SYN retransmits."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from culprit.domain.rules.view import HostView, TableRow, ViewSeries, request_vi
 
 TITLE = Text("How long connecting took", "建立连接用了多久")
 REQUESTS = Text("How long requests took", "请求用了多久")
-#: A SYN is sent again 1 s after the first, then after 2 s and 4 s more; newer kernels wait 1 s four times first
-#: (tcp_syn_linear_timeouts). Timers may fire late by some per cent.
+#: Ranges in ms. A SYN is retransmitted 1 s after the first, then after 2 s and 4 s more; newer kernels wait 1 s four
+#: times first (tcp_syn_linear_timeouts). Timers may fire late by some percent.
 _RETRIES = ((980.0, 1300.0, "1 s"), (1980.0, 2300.0, "2 s"), (2980.0, 3400.0, "3 s"), (6980.0, 7600.0, "7 s"))
 _STEPS = 6
 _LOWEST_MS, _DECADES = 0.01, 7
 
 
 def _edges() -> list[float]:
-    """Ten thousandth of a second to a hundred seconds in equal steps of the logarithm; bands are bins of their own."""
+    """Return the bin edges from 0.01 ms to 100 s in logarithmic steps. Each retransmit band is a bin of its own."""
     grid = [_LOWEST_MS * 10 ** (at / _STEPS) for at in range(_DECADES * _STEPS + 1)]
     outside = [edge for edge in grid if not any(low < edge < high for low, high, _ in _RETRIES)]
     return sorted({*outside, *(edge for low, high, _ in _RETRIES for edge in (low, high))})
@@ -35,12 +35,12 @@ EDGES = np.array(_edges())
 
 
 def build_charts(view: HostView) -> Sequence[RunChart]:
-    """One histogram for each target of a probe, connections first."""
+    """Return one histogram for each target of a probe, connections first."""
     return [
-        visual
+        chart
         for metric, kind, title in (("probe.connect_ms", "tcp", TITLE), ("probe.http_ms", "http", REQUESTS))
         for series in view.series_of(metric)
-        for visual in _visual(view, series, kind, title)
+        for chart in _visual(view, series, kind, title)
     ]
 
 
@@ -65,7 +65,7 @@ def _visual(view: HostView, series: ViewSeries, kind: str, title: Text) -> Itera
 
 
 def _bins(series: ViewSeries) -> tuple[HistogramBin, ...]:
-    """The bins that hold something."""
+    """Return the bins that are not empty."""
     values = sum_columns(series)
     known = np.flatnonzero(np.isfinite(values) & (values >= 0))
     if not len(known):
@@ -74,10 +74,10 @@ def _bins(series: ViewSeries) -> tuple[HistogramBin, ...]:
     which = np.digitize(clipped, EDGES) - 1
     results = []
     for at in sorted(set(which.tolist())):
-        mine = known[which == at]
-        citation = cite_rows(series, [int(row) for row in mine[:50]])
+        rows = known[which == at]
+        citation = cite_rows(series, [int(row) for row in rows[:50]])
         results.append(
-            HistogramBin(float(EDGES[at]), float(EDGES[at + 1]), Figure(float(len(mine)), "count", citation))
+            HistogramBin(float(EDGES[at]), float(EDGES[at + 1]), Figure(float(len(rows)), "count", citation))
         )
     return tuple(results)
 

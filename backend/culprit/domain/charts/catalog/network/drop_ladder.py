@@ -1,4 +1,4 @@
-"""Where packets are lost between the wire and the program, layer by layer."""
+"""Chart of packet losses at each layer between the wire and the program."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ MAX_LOSSES = 5
 TITLE = Text("Where packets are lost", "丢包发生在哪一层")
 Tone = Literal["warn", "bad"]
 _WORST: dict[str, int] = {"good": 0, "warn": 1, "bad": 2}
-#: Verdicts that throw a packet away.
+#: Firewall verdicts that drop a packet.
 _DROPS = frozenset({"DROP", "REJECT", "TARPIT"})
-#: How drivers call what the ring had no room or no buffer for.
+#: Driver counters of packets for which the receive ring had no space or buffer.
 _RING = re.compile(r"rx.*(drop|discard|miss|no_?(buf|desc|rsc)|fifo|overrun|out_of_buf)", re.IGNORECASE)
 
 
@@ -35,7 +35,7 @@ class _Counter:
 
 @dataclass(frozen=True, slots=True)
 class _Rung:
-    """One layer: the collectors that know it, what goes through it, and its counters."""
+    """One layer: its collectors, its loss counters, and the metric of the traffic through it (`passing`)."""
 
     id: str
     label: Text
@@ -134,7 +134,7 @@ _METRICS = [counter.metric for rung in _RUNGS for counter in rung.counters] + [
 
 
 def build_charts(view: HostView) -> Sequence[RunChart]:
-    """One ladder of the host; none where no layer is known."""
+    """Return one chart of the host, or none if no layer has data."""
     layers = tuple(_layer(view, rung) for rung in _RUNGS)
     if all(layer.state == "no_data" for layer in layers):
         return ()
@@ -161,7 +161,7 @@ def _layer(view: HostView, rung: _Rung) -> NetworkLayer:
 
 
 def _of(view: HostView, counter: _Counter) -> Iterator[PacketLoss]:
-    """One loss for each series of a counter: of each device but the loopback."""
+    """Yield one loss for each series of a counter, without the loopback device."""
     for series in view.series_of(counter.metric):
         rate = compute_rate(series, "per_s")
         about = series.labels.get("dev", "")
@@ -172,7 +172,7 @@ def _of(view: HostView, counter: _Counter) -> Iterator[PacketLoss]:
 
 
 def _passing(view: HostView, metric: str) -> Figure | None:
-    """What goes through a layer: of the busiest series, so that it is one number with one source."""
+    """Return the traffic through a layer: that of the busiest series, so that the number has a single source."""
     series_list = (
         [series for series in view.series_of(metric) if series.labels.get("dev") != "lo"] if metric else []
     )
@@ -205,7 +205,7 @@ def _rules(view: HostView) -> Iterator[PacketLoss]:
 
 
 def _listeners(view: HostView) -> Iterator[PacketLoss]:
-    """A program that does not accept: the share of samples that found its queue full."""
+    """Yield the share of samples with a full accept queue, for each listener."""
     for at, row in enumerate(view.rows("listeners")):
         full, samples = read_figure(row, "full_samples", "count"), read_figure(row, "samples", "count")
         if full is None or samples is None or samples.value < 1 or (row.number("backlog") or 0) <= 0:
@@ -218,13 +218,13 @@ def _listeners(view: HostView) -> Iterator[PacketLoss]:
 
 
 def _frames(view: HostView) -> Iterator[PacketLoss]:
-    """List damaged received frames from driver counters; the general device counters include those that are zero."""
+    """Yield CRC and carrier errors of links with any. The general device counters cover links without errors."""
     yield from _links(view, "rx_crc_errors_per_s", Text("damaged frames (CRC)", "CRC 错误帧"))
     yield from _links(view, "tx_carrier_errors_per_s", Text("no carrier", "载波丢失"))
 
 
 def _missed(view: HostView) -> Iterator[PacketLoss]:
-    """What the ring had no room for, by drivers' own counters and by ethtool's."""
+    """Yield packets for which the receive ring had no space, from link statistics and from ethtool counters."""
     yield from _links(view, "rx_missed_errors_per_s", Text("missed: no room in the ring", "接收环无空间"))
     for at, row in enumerate(view.rows("nic_counters")):
         per_s = read_figure(row, "per_s", "per_s")

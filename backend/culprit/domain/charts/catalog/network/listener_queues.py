@@ -1,4 +1,4 @@
-"""How full the queues of listening sockets were: connections that wait for accept() against the backlog."""
+"""Chart of the accept queues of listening sockets: connections that wait for accept() against the backlog."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TITLE = Text("Queues of listening sockets", "监听套接字的队列")
 
 
 def build_charts(view: HostView) -> Sequence[RunChart]:
-    """One picture of all listeners, the fullest first."""
+    """Return one chart of all listeners, the fullest first."""
     rows = [row for row in view.rows("listeners") if row.number("queue_max") is not None]
     if not rows:
         return ()
@@ -54,7 +54,7 @@ def _gauge(row: TableRow) -> Gauge:
 
 
 def _tone(row: TableRow) -> Tone:
-    """Nothing is judged where the backlog is not known (/proc/net/tcp has none)."""
+    """Return the rating; `none` if the backlog is unknown (/proc/net/tcp has none)."""
     fill = read_figure(row, "fill_pct", "pct")
     if fill is None:
         return "none"

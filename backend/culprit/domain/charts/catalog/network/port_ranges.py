@@ -1,4 +1,4 @@
-"""How much of the range of local ports each destination has used up."""
+"""Chart of the share of the local port range that each destination uses."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from culprit.domain.charts.citations import format_address, make_figure, read_fi
 from culprit.domain.rules.view import HostView, TableRow, request_view
 
 MAX_ROWS = 16
-#: connect() slows down long before the range is used up: it tries ports one after the other.
+#: connect() slows down long before the range is exhausted, because it tries ports one after another.
 SLOW_PCT, FULL_PCT = 60.0, 90.0
 TITLE = Text("Local ports in use, by destination", "各目的地占用的本地端口")
 
 
 def build_charts(view: HostView) -> Sequence[RunChart]:
-    """One picture of all destinations, the fullest first."""
+    """Return one chart of all destinations, the fullest port range first."""
     rows = [row for row in view.rows("tcp_destinations") if row.number("local_ports") is not None]
     if not rows:
         return ()

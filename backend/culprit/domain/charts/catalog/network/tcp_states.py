@@ -1,4 +1,4 @@
-"""TCP sockets by state, reading by reading."""
+"""Chart of the number of TCP sockets by state over time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TITLE = Text("TCP sockets by state", "TCP 套接字状态")
 
 
 def build_charts(view: HostView) -> Sequence[RunChart]:
-    """One picture of the host's sockets; states that never had one are not drawn."""
+    """Return one chart of the host's sockets, without states that have none."""
     return [
         _visual(view, series)
         for series in view.series_of("tcp.state_count")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collectors.contract import Text
 from culprit.domain.rules.finding import Strength
-from culprit.domain.rules.measures.application import compilers
-from culprit.domain.rules.measures.database import caches
+from culprit.domain.rules.measures.database import caches, code_cache
 from culprit.domain.rules.rule import Condition, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
@@ -58,7 +57,7 @@ RULES: tuple[Rule, ...] = (
             "{value} % of the CPU samples of PHP are in its compiler ({frames}).",
             "PHP 的 CPU 样本中有 {value} % 位于其编译器（{frames}）。",
         ),
-        measure=compilers.COMPILER_SHARE,
+        measure=code_cache.COMPILER_SHARE,
         op=">=",
         thresholds=(
             (
