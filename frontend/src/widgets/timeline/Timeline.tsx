@@ -23,6 +23,7 @@ import type { CaptureBlock, TimelineOverview } from "./api";
 import { BrushBar } from "./BrushBar";
 import { BrushOverlay, type TimeSelection } from "./BrushOverlay";
 import { CitationPopover } from "./CitationPopover";
+import { finishedRuns } from "./changes/selections";
 import { useChangeOrder } from "./changes/useChangeOrder";
 import { useCursorStore } from "./cursor";
 import { MarkStrip, type TimeMark } from "./marks/MarkStrip";
@@ -66,7 +67,7 @@ export function Timeline({ hostId, initial, empty, marks }: Props) {
   if (metrics.error && !metrics.data)
     return <ErrorState error={metrics.error} retry={() => void metrics.refetch()} />;
   if (!withLive || !metrics.data) return <BlockSkeleton height={560} />;
-  if (withLive.first_ns === null && withLive.runs.length === 0)
+  if (withLive.first_ns === null && data?.runs.length === 0)
     return <EmptyState title={t("timeline.empty")}>{empty ?? t("timeline.emptyText")}</EmptyState>;
   return (
     <LoadedTimeline
@@ -191,7 +192,7 @@ function LoadedTimeline({ hostId, overview, metrics, initial, marks }: LoadedTim
       : overview.runs;
   }, [lines.data, overview.runs]);
   const row = picked && visibleRows.find((trackRow) => trackRow.key === picked.row);
-  const last = overview.runs.reduce((a, b) => (a && a.to_ns >= b.to_ns ? a : b), overview.runs[0]);
+  const [last] = finishedRuns(overview.runs);
 
   return (
     <div className={classes.timeline} ref={ref}>

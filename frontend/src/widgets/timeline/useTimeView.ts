@@ -1,17 +1,29 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import type { RunState } from "../../client/models";
 import { formatRange, NS_PER_S, padded, pan, type Range, zoomAt } from "../../core/time/range";
+import { isActive } from "../../lib/queries";
 import { useTimeState } from "../../lib/urlState";
 import type { CaptureBlock, TimelineOverview } from "./api";
 
 /** Length of the look-back in the initial range; the user can pan to the rest. */
 const INITIAL_LOOK_BACK_S = 60;
 
-/** Return the initial range of a timeline without a range in the URL: the last capture and the time just before it. */
+/** A capture that began so soon after the last one is in the first view together with it. */
+const SAME_VIEW_NS = 600 * NS_PER_S;
+
+/**
+ * Return the initial range of a timeline whose URL names none: the last capture and the time just before it. A capture
+ * in progress has no data yet, so it is added only where it follows soon.
+ */
 export function initialView(runs: readonly CaptureBlock[], limit: Range): Range {
-  const last = runs.reduce<CaptureBlock | undefined>((a, b) => (a && a.to_ns >= b.to_ns ? a : b), undefined);
+  const latest = (blocks: readonly CaptureBlock[]) =>
+    blocks.reduce<CaptureBlock | undefined>((a, b) => (a && a.to_ns >= b.to_ns ? a : b), undefined);
+  const live = latest(runs.filter((run) => isActive(run.state as RunState)));
+  const last = latest(runs.filter((run) => !isActive(run.state as RunState)));
   if (!last) return limit;
   const before = Math.max(last.look_back_ns ?? last.from_ns, last.from_ns - INITIAL_LOOK_BACK_S * NS_PER_S);
-  return padded({ from: before, to: last.to_ns }, 0.08, NS_PER_S);
+  const to = live && live.from_ns - last.to_ns < SAME_VIEW_NS ? Math.max(live.to_ns, last.to_ns) : last.to_ns;
+  return padded({ from: before, to }, 0.08, NS_PER_S);
 }
 
 /** Return the range of all data of a host, with padding, or undefined if it has none. */

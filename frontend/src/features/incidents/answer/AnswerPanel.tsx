@@ -10,6 +10,7 @@ import { DecidedCause } from "./DecidedCause";
 import { DiagnoseHost } from "./DiagnoseHost";
 import { DiagnosisProgress } from "./DiagnosisProgress";
 import { IncidentTimes } from "./IncidentTimes";
+import { OwnerMenu } from "./OwnerMenu";
 
 interface Props {
   incident: Incident;
@@ -35,7 +36,10 @@ export function AnswerPanel({ incident, view }: Props) {
       {!chosen && decided.length === 0 && incident.state !== "resolved" && (
         <DiagnoseHost incident={incident} />
       )}
-      <IncidentTimes incident={incident} />
+      <div className={classes.footer}>
+        <OwnerMenu incident={incident} />
+        <IncidentTimes incident={incident} />
+      </div>
     </section>
   );
 }

@@ -4,9 +4,8 @@ import { useTimeFormat } from "../../../lib/text/useFormat";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { INCIDENT_STATES } from "../api";
 import classes from "./Answer.module.css";
-import { OwnerMenu } from "./OwnerMenu";
 
-/** Owner of the incident, start of the symptom, and time from then until each state was reached. */
+/** Start of the symptom, and the time from then until each state was reached. */
 export function IncidentTimes({ incident }: { incident: Incident }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
@@ -14,9 +13,6 @@ export function IncidentTimes({ incident }: { incident: Incident }) {
   const reached = new Map(incident.times.map((item) => [item.state, item.at]));
   return (
     <ol className={classes.times} aria-label={t("incidents.answer.times")}>
-      <li>
-        <OwnerMenu incident={incident} />
-      </li>
       <li>
         <span className="dim">{t("incidents.answer.began")}</span>{" "}
         <span className="num">{time.iso(began)}</span>
