@@ -2747,6 +2747,7 @@ export interface TextVariables {
   "whatChanged.configuration": never;
   "whatChanged.course": never;
   "whatChanged.courseText": never;
+  "whatChanged.equal": "count";
   "whatChanged.event": never;
   "whatChanged.events": never;
   "whatChanged.extremes": never;
@@ -2777,7 +2778,6 @@ export interface TextVariables {
   "whatChanged.perHour": "rate";
   "whatChanged.run": never;
   "whatChanged.series": never;
-  "whatChanged.seriesCount": "changed" | "equal";
   "whatChanged.side.a": never;
   "whatChanged.side.b": never;
   "whatChanged.steps": never;

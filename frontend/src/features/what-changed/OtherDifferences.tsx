@@ -1,5 +1,6 @@
 import { Collapsible } from "../../components/Collapsible";
 import { DataTable } from "../../components/tables/DataTable";
+import { factText } from "../../core/hosts/facts";
 import { count, number, quantity } from "../../core/text/format";
 import { useMessage } from "../../lib/text/i18n";
 import { useTimeFormat } from "../../lib/text/useFormat";
@@ -58,8 +59,12 @@ export function ConfigurationTable({ data }: { data: Differences }) {
   const names = useNames();
   const time = useTimeFormat();
   const source = (id: string) => (id === "preflight" ? t("changes.preflight") : names.collector(id));
-  const value = (text: string | null) =>
-    text === null ? <span className="dim">{t("changes.absent")}</span> : <span className="mono">{text}</span>;
+  const value = (name: string, text: string | null) =>
+    text === null ? (
+      <span className="dim">{t("changes.absent")}</span>
+    ) : (
+      <span className="mono">{factText(name, text)}</span>
+    );
   return (
     <>
       <DataTable stack label={t("whatChanged.configuration")}>
@@ -90,7 +95,7 @@ export function ConfigurationTable({ data }: { data: Differences }) {
                         : undefined
                     }
                   >
-                    {value(reading.value)}
+                    {value(fact.name, reading.value)}
                   </CitedSource>
                 </td>
               ))}
@@ -102,8 +107,8 @@ export function ConfigurationTable({ data }: { data: Differences }) {
           {data.settings.map((setting) => (
             <tr key={`${setting.source} ${setting.name}`}>
               <td className="mono">{setting.name}</td>
-              <td className={classes.fact}>{value(setting.before)}</td>
-              <td className={classes.fact}>{value(setting.after)}</td>
+              <td className={classes.fact}>{value(setting.name, setting.before)}</td>
+              <td className={classes.fact}>{value(setting.name, setting.after)}</td>
               <td className="dim">{source(setting.source)}</td>
             </tr>
           ))}

@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import { Link } from "../../components/Link";
 import { DataTable } from "../../components/tables/DataTable";
 import { rowKey } from "../../core/charts/tracks";
-import { NO_VALUE, number, quantity } from "../../core/text/format";
+import { number, quantity } from "../../core/text/format";
 import { formatRange } from "../../core/time/range";
 import { useMetrics } from "../../lib/queries";
 import { useLocalized } from "../../lib/text/i18n";
@@ -63,6 +63,7 @@ export function SeriesTable({ data, before, after }: Props) {
           onChange={(event) => set({ q: event.currentTarget.value })}
         />
         <span className="dim">{t("whatChanged.order")}</span>
+        <span className={classes.equal}>{t("whatChanged.equal", { count: data.series_equal })}</span>
       </div>
       <DataTable stack label={t("whatChanged.series")}>
         <thead>
@@ -149,13 +150,14 @@ function Steps({ steps }: { steps: number | null }) {
     );
   const size = Math.abs(steps);
   const width = (Math.log(1 + size) / Math.log(1 + MAX_STEPS)) * 100;
-  const text = `${steps > 0 ? "+" : "−"}${number(size)}`;
+  const limit = size >= MAX_STEPS ? (steps > 0 ? "≥ " : "≤ ") : "";
+  const text = `${limit}${steps > 0 ? "+" : "−"}${number(size)}`;
   return (
     <span className={classes.steps} title={t("whatChanged.stepsText")}>
       <span className={classes.stepsBar}>
         <span className={steps > 0 ? classes.grew : classes.shrank} style={{ width: `${width}%` }} />
       </span>
-      <span className="num">{size >= MAX_STEPS ? `≥ ${MAX_STEPS}` : text || NO_VALUE}</span>
+      <span className="num">{text}</span>
     </span>
   );
 }

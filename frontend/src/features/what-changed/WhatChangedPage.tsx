@@ -4,10 +4,11 @@ import { useMemo } from "react";
 import { BlockSkeleton, EmptyState, Loaded } from "../../components/EmptyState";
 import { ButtonLink } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
+import { Tabs } from "../../components/Tabs";
 import { formatRange } from "../../core/time/range";
 import { useHosts, useProfiles } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
-import { rangeField, textField, useUrlState } from "../../lib/urlState";
+import { choiceField, rangeField, textField, useUrlState } from "../../lib/urlState";
 import { bestProfile } from "../../widgets/timeline/BrushBar";
 import { defaultAfter, defaultBefore, finishedRuns, runAt } from "../../widgets/timeline/changes/selections";
 import {
@@ -24,6 +25,8 @@ import classes from "./WhatChanged.module.css";
 /** URL parameters: selection B (`host`, `b`) is compared with A (`base`, `c`); both can use the same host. */
 const FIELDS = { host: textField, b: rangeField, base: textField, c: rangeField };
 const MAX_SERIES = 200;
+const TABS = ["series", "functions", "configuration", "events"] as const;
+const TAB_FIELDS = { tab: choiceField(TABS, "series") };
 
 /** Everything that differs between two selections: series, functions, configuration and events, ranked. */
 export function WhatChangedPage() {
@@ -113,47 +116,64 @@ interface ResultsProps {
 
 function Results({ data, before, after }: ResultsProps) {
   const { t } = useTranslation();
-  const missing = [data.before, data.after].find((side) => side.series === 0);
+  const [{ tab }, set] = useUrlState(TAB_FIELDS);
   const configuration = data.facts_total + data.settings_total;
+  const counts = {
+    series: data.series_changed,
+    functions: undefined,
+    configuration,
+    events: data.events_total,
+  };
   return (
     <>
-      <Panel
-        flush
-        title={t("whatChanged.series")}
-        headerExtra={t("whatChanged.seriesCount", {
-          changed: data.series_changed,
-          equal: data.series_equal,
-        })}
-      >
-        {missing ? (
-          <EmptyState title={t("whatChanged.noData", { host: missing.host.name })}>
-            {t("whatChanged.noDataText")}
-          </EmptyState>
-        ) : data.series.length === 0 ? (
-          <EmptyState title={t("whatChanged.noSeries")}>
-            {t("whatChanged.noSeriesText", { count: data.series_equal })}
-          </EmptyState>
-        ) : (
-          <SeriesTable data={data} before={before} after={after} />
-        )}
-        <UnmatchedSeries data={data} />
-      </Panel>
-      <Functions before={before} after={after} />
-      <Panel flush title={t("whatChanged.configuration")} headerExtra={String(configuration)}>
-        {configuration === 0 ? (
-          <EmptyState title={t("whatChanged.noConfiguration")} />
-        ) : (
-          <ConfigurationTable data={data} />
-        )}
-      </Panel>
-      <Panel flush title={t("whatChanged.events")} headerExtra={String(data.events_total)}>
-        {data.events.length === 0 ? (
-          <EmptyState title={t("whatChanged.noEvents")} />
-        ) : (
-          <EventsTable data={data} />
-        )}
-      </Panel>
+      <Tabs
+        label={t("whatChanged.title")}
+        tabs={TABS.map((id) => ({ id, text: t(`whatChanged.${id}`), count: counts[id] }))}
+        value={tab}
+        onChange={(id, isKey) => set({ tab: id }, { push: !isKey })}
+      />
+      {tab === "series" && <SeriesPanel data={data} before={before} after={after} />}
+      {tab === "functions" && <Functions before={before} after={after} />}
+      {tab === "configuration" && (
+        <Panel flush>
+          {configuration === 0 ? (
+            <EmptyState title={t("whatChanged.noConfiguration")} />
+          ) : (
+            <ConfigurationTable data={data} />
+          )}
+        </Panel>
+      )}
+      {tab === "events" && (
+        <Panel flush>
+          {data.events.length === 0 ? (
+            <EmptyState title={t("whatChanged.noEvents")} />
+          ) : (
+            <EventsTable data={data} />
+          )}
+        </Panel>
+      )}
     </>
+  );
+}
+
+function SeriesPanel({ data, before, after }: ResultsProps) {
+  const { t } = useTranslation();
+  const missing = [data.before, data.after].find((side) => side.series === 0);
+  return (
+    <Panel flush>
+      {missing ? (
+        <EmptyState title={t("whatChanged.noData", { host: missing.host.name })}>
+          {t("whatChanged.noDataText")}
+        </EmptyState>
+      ) : data.series.length === 0 ? (
+        <EmptyState title={t("whatChanged.noSeries")}>
+          {t("whatChanged.noSeriesText", { count: data.series_equal })}
+        </EmptyState>
+      ) : (
+        <SeriesTable data={data} before={before} after={after} />
+      )}
+      <UnmatchedSeries data={data} />
+    </Panel>
   );
 }
 
@@ -166,7 +186,7 @@ function Functions({ before, after }: { before: Selection; after: Selection }) {
   const b = bestProfile(second.data ?? [], after.range);
   const missing = [!a && "A", !b && "B"].filter(Boolean).join(", ");
   return (
-    <Panel title={t("whatChanged.functions")}>
+    <Panel>
       {!first.data || !second.data ? (
         <BlockSkeleton height={32} />
       ) : a && b ? (

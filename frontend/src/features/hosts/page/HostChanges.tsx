@@ -4,7 +4,7 @@ import { Collapsible } from "../../../components/Collapsible";
 import { BlockSkeleton, EmptyState, Loaded } from "../../../components/EmptyState";
 import { Panel } from "../../../components/Page";
 import { DataTable } from "../../../components/tables/DataTable";
-import { bytes } from "../../../core/text/format";
+import { factText } from "../../../core/hosts/facts";
 import { get } from "../../../lib/queries";
 import { useMessage } from "../../../lib/text/i18n";
 import { useTimeFormat } from "../../../lib/text/useFormat";
@@ -135,18 +135,10 @@ function Source({ id }: { id: string }) {
   return <span className="dim">{id === "preflight" ? t("changes.preflight") : names.collector(id)}</span>;
 }
 
-/** Return a fact's value as text; plain numbers of facts that end in `_bytes` or `_kb` are formatted as sizes. */
-function withUnit(name: string, value: string): string {
-  if (!/^\d+$/.test(value)) return value;
-  if (name.endsWith("_bytes")) return bytes(Number(value));
-  if (name.endsWith("_kb")) return bytes(Number(value) * 1024);
-  return value;
-}
-
 function Value({ change, seen }: { change: FactChange; seen: FactReading }) {
   const { t } = useTranslation();
   const { name, source } = change;
-  const text = seen.value === null ? t("changes.absent") : withUnit(name, seen.value);
+  const text = seen.value === null ? t("changes.absent") : factText(name, seen.value);
   const place = seen.artifact_id
     ? {
         run: seen.run_id ?? "",
