@@ -76,6 +76,9 @@ function HostContent({ host }: { host: Host }) {
   const capturable = host.state === "active" && may("capture.light");
   const capture = () => openDialog("capture", [host.id]);
   const diagnose = () => openDialog("diagnose", [host.id]);
+  // Before the first capture the reader needs to know what will work; afterwards, what was measured.
+  const isEmpty = captures.data?.items.length === 0;
+  const preflight = host.state === "active" && <PreflightPanel host={host} />;
   return (
     <Page
       title={host.name}
@@ -150,12 +153,8 @@ function HostContent({ host }: { host: Host }) {
       <ErrorLine error={busy.error ?? retire.error} />
       <HostNotices host={host} onPin={() => setOpen("pin")} />
       <HostFacts host={host} />
-      {host.state === "active" && <PreflightPanel host={host} />}
-      {host.state === "active" && <TracingPanel host={host} />}
+      {isEmpty && preflight}
       <HostFindings hostId={host.id} diagnose={capturable ? diagnose : undefined} />
-      <HostMutes hostId={host.id} />
-      <HostContextPanel hostId={host.id} />
-      <HostChanges hostId={host.id} />
       <Panel
         flush
         title={t("timeline.title")}
@@ -187,6 +186,9 @@ function HostContent({ host }: { host: Host }) {
           }
         />
       </Panel>
+      <HostMutes hostId={host.id} />
+      <HostContextPanel hostId={host.id} />
+      <HostChanges hostId={host.id} />
       {host.state === "active" && <WatchersPanel host={host.id} />}
       <Panel flush title={t("nav.captures")}>
         <Loaded query={captures}>
@@ -199,6 +201,8 @@ function HostContent({ host }: { host: Host }) {
           }
         </Loaded>
       </Panel>
+      {!captures.isPending && !isEmpty && preflight}
+      {host.state === "active" && <TracingPanel host={host} />}
       <Suspense>
         {open === "pin" && <TrustKeyDialog host={host} onClose={() => setOpen(undefined)} />}
         {open === "edit" && <EditDialog host={host} onClose={() => setOpen(undefined)} />}
