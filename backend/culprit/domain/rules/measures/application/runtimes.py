@@ -15,7 +15,7 @@ from culprit.domain.rules.intervals import estimate_share
 from culprit.domain.rules.measures.application.counters import build_listed_measure
 from culprit.domain.rules.measures.derived import Detail, cite_rows, read_series, share_of
 from culprit.domain.rules.rule import MetricReading
-from culprit.domain.rules.view import HostView, TableRow
+from culprit.domain.rules.view import HostView, Stacks, TableRow
 
 _NEEDS = (("jvm_gc",),)
 _THREADS = (("proc_threads",),)
@@ -24,6 +24,11 @@ _PROFILE = (("perf_record",),)
 GO_GC = r"^runtime\.(gcBgMarkWorker|gcAssistAlloc|gcDrain|bgsweep|bgscavenge)"
 #: Libraries of cryptography. Distributions strip their symbols, so their functions cannot be distinguished.
 CRYPTO = re.compile(r"lib(crypto|ssl|gnutls|nettle|hogweed|conscrypt)[.-]")
+#: Libraries that speak TLS. A handshake runs a few percent of its time in them.
+TLS = re.compile(r"lib(ssl|gnutls|conscrypt)[.-]")
+GO_TLS = re.compile(r"^crypto/tls\.")
+#: Processes below this share of the busy samples cannot be what uses the CPUs.
+MIN_PROCESS_SHARE = 0.01
 GO_CRYPTO = re.compile(r"^crypto/(tls|rsa|ecdsa|ecdh|internal/(bigmod|nistec|fips140))")
 MS_PER_S = 1000.0
 NS_PER_MS = 1e6
@@ -138,15 +143,35 @@ def _lifetime(view: HostView) -> Iterator[Measurement]:
         yield Measurement(1000.0 * established[0].value / rate, (), cites, round(rate), (), detail)
 
 
+def _list_tls_pids(stacks: Stacks) -> list[int]:
+    """Return the processes that run a TLS library, of those with at least a hundredth of the busy samples.
+
+    Cryptography without such a library is no TLS: databases and programs that hash passwords use libcrypto too.
+    """
+    busy = stacks.profile.view(SampleFilter(hide_idle=True))
+    pids, counts = np.unique(stacks.profile.table.pid[busy.rows], return_counts=True)
+    return [
+        pid
+        for pid, count in zip(pids.tolist(), counts.tolist(), strict=True)
+        if count >= MIN_PROCESS_SHARE * counts.sum()
+        and any(
+            TLS.search(row.module) or GO_TLS.match(row.frame)
+            for row in list_top_functions(stacks.profile.view(SampleFilter(pid=(pid,))), MAX_FUNCTIONS)
+        )
+    ]
+
+
 def _crypto_share(view: HostView) -> Iterator[Measurement]:
-    """Percent of the busy CPU samples in libraries of cryptography."""
+    """Percent of the busy CPU samples in libraries of cryptography, of processes that run a TLS library."""
     stacks = view.stacks.get("on_cpu")
     if stacks is None:
         return
     busy = stacks.profile.view(SampleFilter(hide_idle=True))
+    pids = _list_tls_pids(stacks)
+    own = stacks.profile.view(SampleFilter(pid=tuple(pids), hide_idle=True))
     rows = [
         row
-        for row in list_top_functions(busy, MAX_FUNCTIONS)
+        for row in (list_top_functions(own, MAX_FUNCTIONS) if pids else ())
         if CRYPTO.search(row.module) or GO_CRYPTO.match(row.frame)
     ]
     share = sum(row.own for row in rows) / busy.weight if busy.weight else 0.0
