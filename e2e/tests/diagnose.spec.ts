@@ -67,3 +67,25 @@ test("the command line starts a diagnosis and prints JSON", () => {
   for (const cause of diagnosis.causes) expect(cause.evidence.every((number) => number.artifact)).toBe(true);
   expect(diagnosis.seconds).toBeGreaterThan(5);
 });
+
+test("what changed between two captures leads to the timeline", async ({ page }) => {
+  const clean = watchConsole(page);
+  await page.goto(`/what-changed?host=${host.id}`);
+  const series = page.getByRole("region", { name: "Series" });
+  await expect(series.getByRole("link").first()).toBeVisible({ timeout: 30_000 });
+  await accessible(page);
+  await fitsSideways(page);
+  await page.screenshot({ path: `${OUT}/what-changed.png` });
+  for (const name of ["Functions", "Configuration", "Events", "Series"]) {
+    await page.getByRole("tab", { name: new RegExp(`^${name}`) }).click();
+    await expect(page.getByRole("tab", { name: new RegExp(`^${name}`) })).toHaveAttribute(
+      "aria-selected",
+      "true",
+    );
+  }
+  await series.getByRole("link").first().click();
+  await expect(page).toHaveURL(/\/hosts\/.*tracks=/);
+  await page.getByRole("button", { name: "Sort by change" }).click();
+  await expect(page.getByText(/^Sorted by how much each series changed/)).toBeVisible();
+  clean();
+});
