@@ -212,7 +212,7 @@ def test_the_reader_knows_which_threads_interrupts_wake(tmp_path: Path) -> None:
     assert set(table.wake_context[woken].tolist()) <= {IN_THREAD, IN_SOFT_INTERRUPT, IN_HARD_INTERRUPT}
     assert set(table.wake_context[~woken].tolist()) <= {NOT_KNOWN}
     sleeps = woken & np.isin(table.task, [i for i, name in enumerate(table.comm.all()) if name == "sleep"])
-    assert np.count_nonzero(table.wake_context[sleeps] == IN_HARD_INTERRUPT) >= 5, "timers end sleeps"
+    assert np.count_nonzero(table.wake_context[sleeps] == IN_HARD_INTERRUPT) >= 3, "timers end most sleeps"
 
 
 @pytest.mark.parametrize("name", ["cpu.txt"])
