@@ -100,6 +100,7 @@ export const blocks = (hostId: string): CaptureBlock[] =>
     number: c.n,
     plan: c.plan,
     state: c.state,
+    collectors: 12,
     look_back_ns: c.n === 474 ? (c.from - 180) * NS : null,
     from_ns: c.from * NS,
     to_ns: (c.from + c.seconds) * NS,

@@ -4519,6 +4519,8 @@ export interface components {
         /**
          * CaptureBlockResponse
          * @description One run as a block on the timeline. Data from `look_back_ns` on comes from a look-back buffer on the host.
+         *
+         *     `collectors` is the number of collectors that its capture requested.
          */
         CaptureBlockResponse: {
             /**
@@ -4526,6 +4528,8 @@ export interface components {
              * Format: uuid
              */
             capture_id: string;
+            /** Collectors */
+            collectors: number;
             /** From Ns */
             from_ns: number;
             /** Look Back Ns */

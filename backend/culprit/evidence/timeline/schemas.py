@@ -75,13 +75,17 @@ class TrackResponse(BaseModel):
 
 
 class CaptureBlockResponse(BaseModel):
-    """One run as a block on the timeline. Data from `look_back_ns` on comes from a look-back buffer on the host."""
+    """One run as a block on the timeline. Data from `look_back_ns` on comes from a look-back buffer on the host.
+
+    `collectors` is the number of collectors that its capture requested.
+    """
 
     run_id: UUID
     capture_id: UUID
     number: int
     plan: str
     state: str
+    collectors: int
     look_back_ns: int | None
     from_ns: int
     to_ns: int

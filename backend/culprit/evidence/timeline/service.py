@@ -165,6 +165,7 @@ def run_to_json(run: Run, capture: Capture) -> Json:
         "number": capture.number,
         "plan": capture.plan,
         "state": run.state,
+        "collectors": len(capture.collectors),
         "look_back_ns": run.look_back_ns,
         "from_ns": run.t0_ns,
         "to_ns": run.t1_ns,

@@ -13,12 +13,13 @@ const HOST = HOSTS[2] as (typeof HOSTS)[number];
 const OTHER = HOSTS[3] as (typeof HOSTS)[number];
 const query = () => sent.filter((request) => request.path.endsWith("/differences")).at(-1)?.query;
 
-const run = (id: number, from: number, plan = "triage", state = "done"): CaptureBlock => ({
+const run = (id: number, from: number, plan = "triage", state = "done", collectors = 50): CaptureBlock => ({
   run_id: `run-${id}`,
   capture_id: `capture-${id}`,
   number: id,
   plan,
   state,
+  collectors,
   look_back_ns: null,
   from_ns: from,
   to_ns: from + 60e9,
@@ -36,6 +37,14 @@ describe("the selections of a comparison", () => {
     if (!after) throw new Error("no run");
     expect(defaultBefore(runs, after, { sameHost: true, plan: "triage" })?.from).toBe(1e12);
     expect(defaultBefore(runs, after, { sameHost: true, plan: "sched" })?.from).toBe(2e12);
+  });
+
+  it("leave out runs of few collectors, such as later stages of a diagnosis", () => {
+    const stages = [run(1, 1e12, "custom"), run(2, 2e12, "custom"), run(3, 3e12, "custom", "done", 9)];
+    const after = defaultAfter(stages);
+    expect(after?.from).toBe(2e12);
+    if (!after) throw new Error("no run");
+    expect(defaultBefore(stages, after, { sameHost: true, plan: "custom" })?.from).toBe(1e12);
   });
 
   it("default to the nearest run on another host", () => {

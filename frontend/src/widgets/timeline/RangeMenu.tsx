@@ -42,7 +42,7 @@ export function RangeMenu({ range, limit, onGo }: Props) {
         <button
           type="button"
           className={classes.rangeButton}
-          aria-label={t("timeline.range.change")}
+          title={t("timeline.range.change")}
           onClick={() => setOpen(!open)}
         >
           <span className="num">

@@ -44,6 +44,7 @@ export function useLiveRuns(hostId: string): readonly CaptureBlock[] {
         number: capture.number,
         plan: capture.plan,
         state: run.state,
+        collectors: run.collectors.length,
         look_back_ns: null,
         from_ns,
         to_ns: Math.max(now * 1e6, from_ns + NS_PER_S),

@@ -17,9 +17,22 @@ export const runAt = (runs: readonly CaptureBlock[], range: Range | undefined): 
   range &&
   runs.find((run) => Math.abs(run.from_ns - range.from) < 2_000 && Math.abs(run.to_ns - range.to) < 2_000);
 
-/** Return the default selection: the range of the newest finished run. */
+/** Among so many of the newest runs, the one with most collectors is the measure of a complete run. */
+const RECENT = 20;
+
+/**
+ * Return the finished runs with at least half as many collectors as a complete run, newest first. Others, such as later
+ * stages of a diagnosis, lack most series.
+ */
+function completeRuns(runs: readonly CaptureBlock[]): CaptureBlock[] {
+  const finished = finishedRuns(runs);
+  const most = Math.max(0, ...finished.slice(0, RECENT).map((run) => run.collectors));
+  return finished.filter((run) => run.collectors >= most / 2);
+}
+
+/** Return the default selection: the range of the newest complete run. */
 export const defaultAfter = (runs: readonly CaptureBlock[]): Range | undefined => {
-  const [newest] = finishedRuns(runs);
+  const [newest] = completeRuns(runs);
   return newest && rangeOf(newest);
 };
 
@@ -32,7 +45,7 @@ export function defaultBefore(
   after: Range,
   of: { sameHost: boolean; plan: string | undefined },
 ): Range | undefined {
-  const finished = finishedRuns(runs);
+  const finished = completeRuns(runs);
   if (!of.sameHost) {
     const distance = (run: CaptureBlock) => Math.abs(run.from_ns - after.from);
     const nearest = [...finished].sort((a, b) => distance(a) - distance(b))[0];
