@@ -8,6 +8,16 @@ from culprit.domain.rules.measures.application import calls, waits
 from culprit.domain.rules.rule import Condition, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
+_MOST_THREADS = Threshold("warn", 50.0, "more than half of the serving threads")
+#: Several requests wait in a process that waits for no peer and leaves CPUs idle.
+_WAIT_INSIDE = (
+    Condition(waits.HELD, ">=", Threshold("held", 3.0, "two requests are no queue")),
+    Condition(waits.ELSEWHERE, "<", Threshold("elsewhere", 1.0, "otherwise they wait for a peer")),
+    Condition(
+        waits.CPU_OF, "<", Threshold("cpu", 80.0, "percent of all CPUs: above, the threads wait for a CPU")
+    ),
+)
+
 RULES: tuple[Rule, ...] = (
     Rule(
         id="F-LOCK-FUTEX-PILEUP",
@@ -20,11 +30,10 @@ RULES: tuple[Rule, ...] = (
         ),
         measure=waits.PILEUP,
         op=">=",
-        thresholds=(("warn", Threshold("warn", 50.0, "more than half of the serving threads")),),
+        thresholds=(("warn", _MOST_THREADS),),
         strength=Strength.MECHANISM,
         use=Use("application", "saturation"),
         also=(
-            Condition(waits.HELD, ">=", Threshold("held", 3.0, "two requests are no queue")),
             Condition(
                 waits.STUCK_PER_REQUEST,
                 "<=",
@@ -37,12 +46,7 @@ RULES: tuple[Rule, ...] = (
                     "taken", 0.5, "half of the requests at least: a lock keeps a thread for each of them"
                 ),
             ),
-            Condition(waits.ELSEWHERE, "<", Threshold("elsewhere", 1.0, "otherwise they wait for a peer")),
-            Condition(
-                waits.CPU_OF,
-                "<",
-                Threshold("cpu", 80.0, "percent of all CPUs: above, the threads wait for a CPU"),
-            ),
+            *_WAIT_INSIDE,
         ),
         causes=("lock-contention",),
         harm=True,
@@ -64,22 +68,16 @@ RULES: tuple[Rule, ...] = (
         ),
         measure=waits.PILEUP,
         op=">=",
-        thresholds=(("warn", Threshold("warn", 50.0, "more than half of the serving threads")),),
+        thresholds=(("warn", _MOST_THREADS),),
         strength=Strength.CORRELATIONAL,
         use=Use("application", "saturation"),
         also=(
-            Condition(waits.HELD, ">=", Threshold("held", 3.0, "two requests are no queue")),
             Condition(
                 waits.STUCK_PER_TAKEN,
                 "<",
                 Threshold("taken", 0.5, "a runtime that parks requests instead of threads (Go, coroutines)"),
             ),
-            Condition(waits.ELSEWHERE, "<", Threshold("elsewhere", 1.0, "otherwise they wait for a peer")),
-            Condition(
-                waits.CPU_OF,
-                "<",
-                Threshold("cpu", 80.0, "percent of all CPUs: above, the threads wait for a CPU"),
-            ),
+            *_WAIT_INSIDE,
         ),
         causes=("lock-contention",),
         refutes=(),

@@ -9,6 +9,13 @@ from culprit.domain.rules.measures.service_time import shares
 from culprit.domain.rules.rule import Condition, MetricReading, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
+_STOPPED = Condition(
+    runtimes.STOPPED, ">=", Threshold("stopped", 1.0, "percent: every hundredth request meets a stop")
+)
+_NOTICED = Condition(
+    shares.OLDEST, ">=", Threshold("oldest", 100.0, "users notice a tenth of a second (Miller 1968)")
+)
+
 RULES: tuple[Rule, ...] = (
     Rule(
         id="F-JVM-PRESENT",
@@ -95,21 +102,13 @@ RULES: tuple[Rule, ...] = (
         strength=Strength.MECHANISM,
         use=Use("application", "saturation"),
         also=(
-            Condition(
-                runtimes.STOPPED,
-                ">=",
-                Threshold("stopped", 1.0, "percent: every hundredth request meets a stop"),
-            ),
+            _STOPPED,
             Condition(
                 runtimes.STOP_ON_CPU,
                 ">=",
                 Threshold("on_cpu", 66.7, "percent: it computes, and hardly waits for a CPU"),
             ),
-            Condition(
-                shares.OLDEST,
-                ">=",
-                Threshold("oldest", 100.0, "users notice a tenth of a second (Miller 1968)"),
-            ),
+            _NOTICED,
         ),
         suspects=("gc-pauses",),
         causes=("gc-pauses",),
@@ -137,16 +136,8 @@ RULES: tuple[Rule, ...] = (
         strength=Strength.MECHANISM,
         use=Use("application", "saturation"),
         also=(
-            Condition(
-                runtimes.STOPPED,
-                ">=",
-                Threshold("stopped", 1.0, "percent: every hundredth request meets a stop"),
-            ),
-            Condition(
-                shares.OLDEST,
-                ">=",
-                Threshold("oldest", 100.0, "users notice a tenth of a second (Miller 1968)"),
-            ),
+            _STOPPED,
+            _NOTICED,
         ),
         suspects=("gc-pauses",),
         causes=("gc-pauses",),
