@@ -88,6 +88,10 @@ def parse_outcome(frame: Frame) -> CollectorExit:
     stderr_tail = clean_block(tail[:4096])
     if "\0" in tail[:4096]:
         rejected.append(RejectedFieldError("stderr", "control_characters"))
+    if reason is not None and reason.key == "reason.unavailable" and stderr_tail.strip():
+        # The script of a method writes why it cannot work as its last line.
+        last = clean_line(stderr_tail.strip().rpartition("\n")[2][:200]).rstrip(".")
+        reason = Sentence("reason.unavailable_because", {"why": last})
     fields = head.fields
     return CollectorExit(
         collector=head.id,

@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
 
 from collectors.contract import Column, Context, Needs, Parsed, Part, Script, Sentence, Table
 from collectors.runner.program import CollectorJob
@@ -80,41 +81,11 @@ BEGIN { split(files, name, " ") }
     if (have >= 4096) { file = name[++done]; head(); have = 0 }
 }
 """
-#: Of the section headers at `offset`: runs of blocks of the file that hold symbol tables and their strings (types 2, 11
-#: and what they link to), notes (7), relocations of the PLT (4 or 9, with a section of their own), and names of
-#: sections. `entry` is the size of a header: 64 bytes in 64-bit files, 40 in others.
-_SECTIONS_AWK = r"""
-function n(at, size,  v) { at += offset % 4096; for (v = 0; size > 0; size--) v = v * 256 + b[at + size - 1]; return v }
-function want(from, size,  k, first, last) {
-    if (size <= 0 || from > 1e12 || size > max) { large = large || size > max; return }
-    first = int(from / 4096); last = int((from + size - 1) / 4096)
-    for (k = 1; k <= kept; k++) if (first <= till[k] + 1 && last >= start[k] - 1) {
-        if (first < start[k]) start[k] = first
-        if (last > till[k]) till[k] = last
-        return
-    }
-    start[++kept] = first; till[kept] = last
-}
-function section(at) { want(n(at + 8 + 2 * w, w), n(at + 8 + 3 * w, w)) }
-{ for (i = 1; i <= NF; i++) b[have++] = $i }
-END {
-    w = entry == 64 ? 8 : 4
-    want(0, 4096); want(offset, count * entry); want(frames, size)
-    for (s = 0; s < count; s++) {
-        type = n(s * entry + 4, 4)
-        if (type == 2 || type == 11) { section(s * entry); section(n(s * entry + 8 + 4 * w, 4) * entry) }
-        is_plt = (type == 4 || type == 9) && int(n(s * entry + 8, 4) / 64) % 2
-        if (type == 7 || s == names || is_plt) section(s * entry)
-    }
-    for (k = 1; k <= kept; k++) blocks += till[k] - start[k] + 1
-    if (large || blocks * 4096 > max) { print "too_large"; exit }
-    for (k = 1; k <= kept; k++) printf "%.0f %.0f\n", start[k], till[k] - start[k] + 1
-}
-"""
+_SECTIONS_AWK = (files("collectors") / "runner" / "scripts" / "symbol_blocks.awk").read_text(encoding="ascii")
 _SH = (
     r"""
-LC_ALL=C
-export LC_ALL
+LC_ALL=C file=
+export LC_ALL file
 umask 077
 """
     + ENTER
@@ -161,9 +132,11 @@ while read -r key id offset count size names frames frames_size; do
         read -r expected < ".id-$key"
         [ "$expected" = "$id" ] || continue
     fi
-    first=$((offset / 4096))
+    # Linkers put the names of sections in front of their headers.
+    first=$((offset / 4096)) base=$((offset / 4096 * 4096))
+    [ "$first" -eq 0 ] || first=$((first - 1)) base=$((base - 4096))
     dd if="$file" bs=4096 skip="$first" count=$(((offset + count * size - 1) / 4096 - first + 1)) conv=sync 2> .dd |
-        od -An -v -tu1 | awk -v offset="$offset" -v count="$count" -v entry="$size" \
+        od -An -v -tu1 | awk -v base="$base" -v offset="$offset" -v count="$count" -v entry="$size" \
         -v names="$names" -v frames="$frames" -v size="$frames_size" \
         -v max="$((left < @FILE_BYTES@ ? left : @FILE_BYTES@))" '@SECTIONS@' > .blocks
     read -r first rest < .blocks || { failed "$key" unreadable; continue; }
@@ -275,12 +248,12 @@ def name_dump_part(pid: int | str) -> str:
     return f"dump-{pid}.map"
 
 
-def build_job(files: Sequence[FileRequest], map_pids: Sequence[int]) -> CollectorJob:
+def build_job(requests: Sequence[FileRequest], map_pids: Sequence[int]) -> CollectorJob:
     """Return the job that fetches files, and maps of processes. Raise ValueError for a key that is not a plain name."""
-    if not all(re.fullmatch(_KEY, request.key) for request in files):
+    if not all(re.fullmatch(_KEY, request.key) for request in requests):
         raise ValueError("keys are plain names")
     options = {
-        "files": "\n".join(map(_describe_file, files[:MAX_FILES])),
+        "files": "\n".join(map(_describe_file, requests[:MAX_FILES])),
         "maps": " ".join(str(pid) for pid in map_pids[:MAX_MAPS]),
     }
     return CollectorJob(ID, (METHOD,), SECONDS, MAX_BYTES, options=options)

@@ -40,7 +40,6 @@ fi
 report() { echo "$*" >> status.txt; }
 report "perf $(cat .version)"
 "$perf" record -h > .record 2>&1
-"$perf" script -h > .script 2>&1
 has() { grep -q -e "$2" ".$1"; }
 nice=
 command -v nice > .which 2>&1 && nice='nice -n 19'
@@ -50,19 +49,24 @@ has record --no-buildid-cache && extra=-N
 # Without build ids perf does not open every file of every container again when it stops recording.
 has record '--no-buildid ' && extra="$extra -B"
 has record --no-bpf-event && extra="$extra --no-bpf-event"
-lost= inline=
-has script --show-lost-events && lost=--show-lost-events
-has script --inline && inline=--no-inline
 usable() { "$perf" report --header-only -i "$1" > header.txt 2> .header && [ -s header.txt ]; }
 """
 
 #: Writes the text of `$1` to script.txt, at most `$2` bytes, with the fields of `$3`, filtered by `$4`. To name
 #: functions perf opens the binaries and /tmp/perf-PID.map of each process inside its mount namespace, as root; a FIFO
 #: there would block it indefinitely, so it is ended shortly before the runner would end the whole collector.
+#: `printing_options` sets `$lost` and `$inline`. Each start of perf costs some 8 ms of a CPU: only what prints runs it.
 POSTLUDE = r"""
 limit=
 timeout -s KILL 1 true > .which 2>&1 && limit="timeout -s KILL $((SECS / 2 + 13))"
+printing_options() {
+    "$perf" script -h > .script 2>&1
+    lost= inline=
+    has script --show-lost-events && lost=--show-lost-events
+    has script --inline && inline=--no-inline
+}
 text() {
+    printing_options
     { $limit $nice "$perf" script -i "$1" $inline --ns $lost -F "$3" 2> .scripterr; echo $? > .scriptcode; } \
         | $nice $4 | head -c "$2" > script.txt
     report "script_exit $(cat .scriptcode)"

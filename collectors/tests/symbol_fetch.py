@@ -49,9 +49,11 @@ def rebuild(blocks: str, data: bytes, to: Path) -> Path:
     return to
 
 
-def record_process(child: subprocess.Popen[bytes], to: Path) -> perf_data.UsedModules:
+def record_process(
+    child: subprocess.Popen[bytes], to: Path, stacks: tuple[str, ...] = ("-g", "-B")
+) -> perf_data.UsedModules:
     """Record a process for a second, and return the modules of the recording."""
-    command = ["perf", "record", "-q", "-e", "cpu-clock", "-F", "499", "-g", "-B", "-k", "CLOCK_MONOTONIC"]
+    command = ["perf", "record", "-q", "-e", "cpu-clock", "-F", "499", *stacks, "-k", "CLOCK_MONOTONIC"]
     command += ["-p", str(child.pid), "-o", str(to), "--", "sleep", "1"]
     subprocess.run(command, capture_output=True, check=True)
     return perf_data.list_modules(to.read_bytes())

@@ -36,6 +36,7 @@ _ANSWERS = (
     *(FieldColumn("pid"), FieldColumn("comm", number=False), FieldColumn("path", number=False)),
     *(FieldColumn("requests"), FieldColumn("failed"), FieldColumn("limited"), FieldColumn("given_up")),
     *(FieldColumn("worst"), FieldColumn("worst_count")),
+    *(FieldColumn("clients"), FieldColumn("client_failed"), FieldColumn("client_requests")),
 )
 _MESSAGES = (
     *(
@@ -53,7 +54,7 @@ _MESSAGES = (
 #: descriptor: df searches the path in its own mounts and answers 0 for a container's. A tmpfs without a size has none.
 #: Lines with an HTTP status are answers: the common log format (nginx, Apache, gunicorn, Varnish, Jetty, uvicorn),
 #: HAProxy, uWSGI, JSON with `status`, and method, path and status of Node's loggers. Those of requests that did not
-#: fail are not searched for messages.
+#: fail are not searched for messages. Addresses of clients are counted on the host and stay there.
 AWK = r"""
 function hit(k) { c[k]++ }
 function status(l) {
@@ -68,7 +69,11 @@ function status(l) {
     requests++
     if (v >= 500) { failed++; if (++of[v] > worst_count) { worst = v; worst_count = of[v] } }
     else if (v == 429) limited++
-    else if (v == 499) given_up++ }
+    else if (v == 499) given_up++
+    if ($1 ~ /^[0-9a-fA-F:.]*[.:][0-9a-fA-F:.]*$/ && ($1 in of_client || clients < 5000)) {
+      if (!($1 in of_client)) clients++
+      of_client[$1]++
+      if (v >= 500 && ++bad[$1] > most_bad) { most_bad = bad[$1]; client = $1 } } }
   if (!v || v >= 500) {
   if (l ~ /worker_connections are not enough|[Mm]aximum number of connections|reached process FD limit|limiting connections by zone|max number of clients reached|max_client_conn|MaxStartups|client connections are being dropped/) hit("connections_full")
   if (l ~ /reached (pm\.)?max_children setting|server reached MaxRequestWorkers|scoreboard is full|seems busy \(you may need to increase|uWSGI listen queue of socket .* full|RejectedExecution|rejected_execution|reached its process limit|deferring operation: too many/) hit("workers_full")
@@ -89,7 +94,7 @@ function status(l) {
   if (m in k || kinds < 2000) { if (!(m in k)) kinds++; if (++k[m] > best) best = k[m] } }
 END {
   printf "%s\tlines=%d\tsame=%d\n", head, n, best
-  if (requests) printf "answers\t%s\trequests=%d\tfailed=%d\tlimited=%d\tgiven_up=%d\tworst=%d\tworst_count=%d\n", whose, requests, failed, limited, given_up, worst, worst_count
+  if (requests) printf "answers\t%s\trequests=%d\tfailed=%d\tlimited=%d\tgiven_up=%d\tworst=%d\tworst_count=%d\tclients=%d\tclient_failed=%d\tclient_requests=%d\n", whose, requests, failed, limited, given_up, worst, worst_count, clients, most_bad, of_client[client]
   for (i in c) printf "message\t%s\tkind=%s\tcount=%d\n", who, i, c[i] }
 """
 #: Of the journal, lines of the capture are read without those of the kernel, 20 000 at most, and divided by program.
@@ -149,8 +154,8 @@ def parse_server_logs(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Return what logs report of the capture.
 
     Tables: `growing_logs` (rate, free space, equal lines), `answers` (requests by the HTTP status of their answer: `failed`
-    are 500 to 599, `limited` 429, `given_up` 499; `worst` is the most frequent status of those that failed) and
-    `limit_messages` (which limit a log reports, how often).
+    are 500 to 599, `limited` 429, `given_up` 499; `worst` is the most frequent status of those that failed; `clients` are
+    addresses, and of the one with most failures `client_failed` and `client_requests` are counted) and `limit_messages` (which limit a log reports, how often).
     """
     del context
     matching = field_lines.read_field_lines(parts, ("log", "answers", "message", "open"))

@@ -120,6 +120,7 @@ fi
 # A task's stack is taken when it leaves; its time is known when it comes back.
 tids=$(for pid in ${TARGET_PIDS-}; do for one in "/proc/$pid/task"/*; do echo "${one##*/}"; done; done | head -n 5000)
 fields=tid,time,event,ip,sym,trace
+printing_options
 $limit $nice "$perf" script -i perf.data $inline --ns -F "$fields" 2> .scripterr | $nice awk -v tids="$(echo $tids)" '
     BEGIN { n = split(tids, one, " "); for (i = 1; i <= n; i++) only[one[i]] = 1 }
     /sched:sched_switch:/ {

@@ -39,8 +39,9 @@ record() {
     "$perf" record -F "$hz" -a -g $clock $extra $cap "$@" -o perf.data -- sleep "$SECS" > record.log 2>&1
     code=$?
     echo "$perf record -F $hz -a -g $clock $extra $cap $* -o perf.data -- sleep $SECS" > "${ARGV:-/dev/null}"
-    usable perf.data
+    usable perf.data && recorded=1
 }
+recorded=
 read -r began rest < /proc/uptime
 if ! record; then
     read -r now rest < /proc/uptime
@@ -50,7 +51,7 @@ cat record.log >&2
 report "record_exit $code"
 report "frequency $hz"
 report "clock ${clock:-none}"
-if ! usable perf.data; then
+if [ -z "$recorded" ]; then
     rm -f perf.data header.txt
     grep -q -i -e permi -e 'not permitted' -e 'access to performance' record.log && exit 69
     exit 1

@@ -71,6 +71,7 @@ _COLUMNS = (
     *(Column("queue_last", "count"), Column("backlog", "count"), Column("fill_pct", "pct")),
     *(Column("full_samples", "count"), Column("samples", "count"), Column("queue_min", "count")),
     *(Column("queue_mean", "count"), Column("queue_deviation", "count")),
+    *(Column("sockets", "count"), Column("emptiest_max", "count")),
 )
 
 
@@ -106,11 +107,8 @@ def parse_ss_listen(parts: Mapping[str, Part], context: Context) -> Parsed:
     for path in ("tcp", "tcp6"):
         checks = checks or samples.of(path)
         matching_samples += [item for snapshot in samples.of(path) for item in _parse_proc_net(snapshot)]
-    owners = {
-        (item.address, item.port): item
-        for snapshot in samples.of("listeners")
-        for item in _parse_ss(snapshot)
-    }
+    known = [item for snapshot in samples.of("listeners") for item in _parse_ss(snapshot)]
+    owners = {(item.address, item.port): item for item in sorted(known, key=lambda item: item.waiting)}
     if not checks:
         return Parsed(facts=facts, warnings=(*warnings, Sentence("warning.too_few_samples")), readable=False)
     by_socket: dict[tuple[str, int], list[_Queue]] = {}
@@ -130,14 +128,16 @@ def _build_row(queues: Sequence[_Queue], owner: _Queue | None) -> tuple[tuple[Ce
     """Sockets that share an address and port (SO_REUSEPORT) are one row: the fullest of them counts.
 
     `queue_min` is the minimum of all samples: a lasting queue, where that of a burst would drain. `queue_mean` and
-    `queue_deviation` (of single samples; none for one sample) describe a queue that comes and goes.
+    `queue_deviation` (of single samples; none for one sample) describe a queue that comes and goes. `sockets` is how
+    many sockets there were in every sample, and `emptiest_max` the longest queue of the emptiest one of a sample.
     """
     top = max(queues, key=lambda queue: (queue.waiting, queue.boot_ns))
     last = max(queues, key=lambda queue: (queue.boot_ns, queue.waiting))
     full = {queue.boot_ns for queue in queues if queue.backlog > 0 and queue.waiting >= queue.backlog}
-    fullest: dict[int, int] = {}
+    by_sample: dict[int, list[int]] = {}
     for queue in queues:
-        fullest[queue.boot_ns] = max(queue.waiting, fullest.get(queue.boot_ns, 0))
+        by_sample.setdefault(queue.boot_ns, []).append(queue.waiting)
+    fullest = [max(waiting) for waiting in by_sample.values()]
     cells = (
         *(top.address, top.port, owner.process if owner else "", owner.pid if owner else None),
         *(
@@ -146,11 +146,9 @@ def _build_row(queues: Sequence[_Queue], owner: _Queue | None) -> tuple[tuple[Ce
             int(top.backlog) if top.backlog >= 0 else None,
             number_or_none(top.fill_pct),
         ),
-        *(len(full), len(fullest), min(fullest.values())),
-        *(
-            statistics.fmean(fullest.values()),
-            statistics.stdev(fullest.values()) if len(fullest) > 1 else None,
-        ),
+        *(len(full), len(fullest), min(fullest)),
+        *(statistics.fmean(fullest), statistics.stdev(fullest) if len(fullest) > 1 else None),
+        *(min(map(len, by_sample.values())), max(map(min, by_sample.values()))),
     )
     return cells, top.line
 
@@ -238,6 +236,6 @@ COLLECTOR = Collector(
     yields=("tcp.accept_queue_fill_pct",),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
-    parser_version=2,
+    parser_version=3,
     touches=frozenset({TargetAccess.COUNTERS}),
 )

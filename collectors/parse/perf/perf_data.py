@@ -242,7 +242,7 @@ def read_schedule(path: Path) -> SchedTable:
     )
 
 
-def _call(function: Any, *arguments: Any, **options: Any) -> Any:
+def _call(function: Any, /, *arguments: Any, **options: Any) -> Any:
     try:
         return function(*arguments, **options)
     except _load().ReaderError as error:
@@ -270,3 +270,89 @@ def _read_column(values: Mapping[str, Any], name: str) -> Any:
 def _read_strings(values: Mapping[str, Any], name: str) -> Strings:
     blob, offsets = values[f"{name}.blob"], values[f"{name}.offsets"]
     return Strings(np.frombuffer(blob, np.uint8), np.frombuffer(offsets, np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSamples:
+    """Samples in one function of one file, by offset in it; in the kernel and in generated code, by address.
+
+    `start` equals `end` where the extent is unknown. `counts` are pairs of address and samples, in order of address.
+    """
+
+    module: str
+    key: str | None
+    is_kernel: bool
+    is_anonymous: bool
+    start: int
+    end: int
+    counts: tuple[tuple[int, int], ...]
+
+    @property
+    def samples(self) -> int:
+        """Return the samples in the function."""
+        return sum(count for _, count in self.counts)
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionQuery:
+    """A function as the profile names it: its event, name, and module or None for any module."""
+
+    event: str
+    function: str
+    module: str | None = None
+
+
+def count_function(
+    path: Path, query: FunctionQuery, symbols: SymbolFiles
+) -> tuple[int, list[FunctionSamples]]:
+    """Return the samples of the event, and all functions of the name by samples. Raises as `read_samples` does."""
+    values = _call(
+        _load().count_function, path, event=query.event, function=query.function, module=query.module,
+        kallsyms=symbols.kallsyms, store=symbols.store, root=symbols.root, perf_maps=symbols.perf_maps,
+    )  # fmt: skip
+    functions = [
+        FunctionSamples(module, key, is_kernel, is_anonymous, start, end, tuple(counts))
+        for module, key, is_kernel, is_anonymous, start, end, counts in values["functions"]
+    ]
+    return values["samples"], functions
+
+
+def list_file_parts(path: Path) -> tuple[str | None, bool, dict[str, tuple[int, int]]] | None:
+    """Return what the headers of an ELF file state, or None for any other file.
+
+    They are the build ID or None, whether its instructions can be printed, and the offset and size of the sections
+    with lines by name.
+    """
+    parts = _load().list_file_parts(path)
+    if parts is None:
+        return None
+    build_id, is_known, sections = parts
+    return build_id, is_known, {name: (offset, size) for name, offset, size in sections}
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramFile:
+    """Where the bytes of a program are: a file with its separate debugging information, else `module` below `root`.
+
+    A file below `root` must have the build ID `key`. `has_lines` states that sections with lines are at hand.
+    """
+
+    program: Path | None = None
+    debug: Path | None = None
+    root: Path | None = None
+    module: str = ""
+    key: str = ""
+    has_lines: bool = True
+
+
+def read_function(file: ProgramFile, start: int, end: int) -> Mapping[str, Any] | None:
+    """Return the instructions at the offsets from `start` to `end`, or None if their bytes are not at hand.
+
+    `supported`: whether they can be printed. If so: `address` of the first one, `cut`, `files`, and `instructions`:
+    (offset, length, text, target or None, callee or None, file or -1, line).
+    """
+    function: Mapping[str, Any] | None = _load().read_function(
+        start=start, end=end, program=file.program, debug=file.debug, root=file.root, module=file.module,
+        key=file.key, lines=file.has_lines,
+    )  # fmt: skip
+    return function

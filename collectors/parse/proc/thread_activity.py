@@ -58,6 +58,9 @@ _MEMORY_WCHAN = re.compile(
     r"throttle_direct_reclaim|shrink_|try_to_free|mem_cgroup|reclaim|congestion_wait|compact|_*alloc_pages|swap_"
 )
 _KERNEL_LOCK_WCHAN = re.compile(r"rwsem_|rwbase_|_*mutex_lock|_*down_|percpu_rwsem|do_task_dead_lock")
+#: fs/super.c: writes of a frozen file system (FIFREEZE) wait for its s_writers semaphore, the only one of this kind
+#: that a write of an open file takes. Kernels before 4.4 wait in the function itself.
+_FROZEN_WCHAN = re.compile(r"percpu_rwsem_wait$|_*sb_start_write$")
 #: fs/notify/fanotify/fanotify.c: a program that checks files has not yet permitted the access.
 _PERMISSION_WCHAN = re.compile(r"fanotify_(handle_event|get_response)")
 _STOPPED_WCHAN = re.compile(r"ptrace_stop|do_signal_stop|do_freezer_trap|_*refrigerator")
@@ -68,6 +71,20 @@ _SIGNALS = frozenset(("pause", "rt_sigsuspend", "rt_sigtimedwait"))
 _CHILDREN = frozenset(("wait4", "waitid", "fork", "vfork", "clone", "clone3"))
 _SYNCS = frozenset(
     ("fsync", "fdatasync", "msync", "sync", "syncfs", "sync_file_range", "fallocate", "ftruncate", "truncate")
+)
+_WRITES = frozenset(
+    (
+        "write",
+        "pwrite64",
+        "writev",
+        "pwritev",
+        "pwritev2",
+        "fallocate",
+        "ftruncate",
+        "sendfile",
+        "copy_file_range",
+        "splice",
+    )
 )
 _EPOLLS = frozenset(("epoll_wait", "epoll_pwait", "epoll_pwait2"))
 _POLLS = frozenset(("poll", "ppoll"))
@@ -195,6 +212,8 @@ def _classify_uninterruptible(wait: Wait) -> Activity:
     file = _read_file(wait.target)
     if file and _REMOTE_TYPES.match(file.type):
         return Activity("filesystem", file.mount, detail, file.device)
+    if file and wait.call in _WRITES and _FROZEN_WCHAN.match(wait.wchan):
+        return Activity("filesystem", file.path, detail, file.device)
     if _MEMORY_WCHAN.match(wait.wchan):
         return Activity("fault", "", wait.wchan)
     if _KERNEL_LOCK_WCHAN.match(wait.wchan):

@@ -95,6 +95,20 @@ def test_answers_are_counted_by_their_status(awk: str) -> None:
 
 
 @pytest.mark.parametrize("awk", AWKS)
+def test_the_client_with_most_failures_is_counted(awk: str) -> None:
+    line = '{} - - [28/Nov/2026:09:00:00 +0000] "GET /a HTTP/1.1" {} 157 "-" "-"'
+    seen = [("10.0.0.9", 503)] * 3 + [("10.0.0.9", 200), ("::1", 500), ("10.0.0.7", 200), ("10.0.0.7", 200)]
+    (row,) = [
+        row for row in read_lines(awk, [line.format(*pair) for pair in seen]) if row["row"] == "answers"
+    ]
+    assert (row["clients"], row["client_failed"], row["client_requests"]) == ("3", "3", "4")
+    (row,) = [
+        row for row in read_lines(awk, ["::1 GET /orders/7 200 12.3 ms - 9"]) if row["row"] == "answers"
+    ]
+    assert (row["clients"], row["client_failed"], row["client_requests"]) == ("1", "0", "0")
+
+
+@pytest.mark.parametrize("awk", AWKS)
 def test_lines_without_a_limit_report_none(awk: str) -> None:
     lines = ["GET / took 12 ms", "listening on 0.0.0.0:8080", "x" * 5000, "", "status 500 of 700 rows"]
     assert [row["row"] for row in read_lines(awk, [*lines, *ANSWERS])] == ["log", "answers"]

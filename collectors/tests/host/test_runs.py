@@ -193,7 +193,8 @@ def test_next_method_runs_when_the_first_cannot(room: Room) -> None:
     assert outcomes["falls"].state == "done" and outcomes["falls"].method == "third"
     assert live.parts()["falls", "samples"].startswith(b"@ 0 ")
     assert outcomes["never"].state == "skipped"
-    assert outcomes["never"].reason.key == "reason.unavailable"
+    assert outcomes["never"].reason.key == "reason.unavailable_because"
+    assert outcomes["never"].reason.params == {"why": "no"}
     assert [(method, why.key) for method, why in outcomes["never"].tried] == [
         ("first", "reason.unavailable"),
         ("second", "reason.file_missing"),

@@ -77,7 +77,7 @@ def test_without_another_method_every_member_reports_why(room: Room) -> None:
     assert live.end() == 0, live.lines
     outcomes = live.outcomes()
     assert {outcomes[name].state for name in MEMBERS} == {"skipped"}
-    assert {outcomes[name].reason.key for name in MEMBERS} == {"reason.unavailable"}
+    assert {outcomes[name].reason.key for name in MEMBERS} == {"reason.unavailable_because"}
 
 
 def test_the_cap_and_the_deadline_hold_for_every_member(room: Room) -> None:

@@ -275,16 +275,23 @@ while taken.recv(1):
     taken.sendall(b"!")
 """
 #: Six clients that each send the next request when the last one is answered, and pause in between.
+#: Prints a line when the server has answered each of them once.
 _CLIENTS = """
 import socket, sys, threading, time
+served = threading.Barrier(7)
 def run(number):
     server = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+    server.sendall(b"?")
+    server.recv(1)
+    served.wait()
     while True:
         server.sendall(b"?")
         server.recv(1)
         time.sleep(0.01 * number)
 for number in range(6):
     threading.Thread(target=run, args=(number,)).start()
+served.wait()
+print("served", flush=True)
 """
 
 
@@ -304,7 +311,10 @@ def test_a_synchronous_call_of_an_event_loop_is_seen_with_the_clients_that_it_do
 
         port = read_port(start(_SLOW_PARTNER))
         loop = start(_WAITING_LOOP, port)
-        start(_CLIENTS, read_port(loop))
+        clients = start(_CLIENTS, read_port(loop))
+        # The server has accepted all connections before the samples begin.
+        assert clients.stdout is not None
+        assert clients.stdout.readline() == b"served\n"
         with ThreadPoolExecutor(1) as pool:
             waits = pool.submit(sample_connections, 6)
             threads = sample(6)

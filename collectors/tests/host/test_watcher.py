@@ -95,7 +95,7 @@ def test_a_capture_takes_what_a_ring_has_kept(room: Room, shell: str) -> None:
 def test_without_a_ring_there_is_nothing_to_look_back_at(room: Room) -> None:
     _, live = taken_by_a_capture(room)
     outcome = live.outcomes()["look_back"]
-    assert (outcome.state, outcome.reason.key) == ("skipped", "reason.unavailable")
+    assert (outcome.state, outcome.reason.key) == ("skipped", "reason.unavailable_because")
 
 
 def test_a_ring_stays_within_its_bytes_and_drops_the_oldest(room: Room) -> None:

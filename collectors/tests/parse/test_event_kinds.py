@@ -75,8 +75,16 @@ def compile_program(folder: Path, source: str) -> Path:
     return program
 
 
-def read(path: Path, kind: perf_data.Kind, pids: tuple[int, ...] = ()) -> SampleTable:
-    symbols = perf_data.SymbolFiles(kallsyms=Path("/proc/kallsyms"))
+def read(
+    path: Path, kind: perf_data.Kind, pids: tuple[int, ...] = (), program: Path | None = None
+) -> SampleTable:
+    """Read a recording with the names of the kernel, and of a program: by inode, as it has no build IDs."""
+    store = path.with_name("store")
+    store.mkdir(exist_ok=True)
+    for module in perf_data.list_modules(path.read_bytes()).modules if program else ():
+        if module.key and module.path == str(program):
+            (store / module.key).symlink_to(module.path)
+    symbols = perf_data.SymbolFiles(kallsyms=Path("/proc/kallsyms"), store=store)
     return perf_data.read_samples(path, symbols, reading=perf_data.Reading(kind, pids))
 
 
@@ -248,3 +256,51 @@ def test_headings_are_no_incomplete_stacks(tmp_path: Path) -> None:
     )
     # The unwinder of the kernel itself gives up in a few stacks of a busy machine.
     assert of_kernel.any() and table.take(of_kernel).measured().quality.truncated_share < 0.01
+
+
+WAKING = """
+#include <pthread.h>
+#include <semaphore.h>
+#include <time.h>
+static sem_t ready;
+volatile unsigned long steps;
+/* Functions of libc have no frame pointers, so their caller is missing from stacks, but not its caller. */
+__attribute__((noinline)) static void post_work(void) { sem_post(&ready); steps++; }
+__attribute__((noinline)) void hand_out_work(void) { post_work(); steps++; }
+static void *work(void *unused) { for (int i = 0; i < 40; i++) sem_wait(&ready); return unused; }
+int main(void) {
+    struct timespec pause = {0, 10000000};
+    pthread_t thread;
+    sem_init(&ready, 0, 0);
+    pthread_create(&thread, 0, work, 0);
+    for (int i = 0; i < 40; i++) { nanosleep(&pause, 0); hand_out_work(); }
+    pthread_join(thread, 0);
+}
+"""
+
+
+def test_the_stack_that_ended_a_wait_is_on_top_of_it(tmp_path: Path) -> None:
+    program = compile_program(tmp_path, WAKING)
+    path = record(tmp_path, ["-e", "sched:sched_switch,sched:sched_waking", *CLOCK], str(program))
+    table = read(path, "off_cpu", program=program)
+    is_waiter = [
+        table.comms[int(comm)] == PROGRAM and tid != pid
+        for comm, tid, pid in zip(table.comm, table.tid, table.pid, strict=True)
+    ]
+    own = table.take(np.array(is_waiter, bool))
+    waits: Counter[str] = Counter()
+    for frames, weight in zip(stacks(own), own.weight.tolist(), strict=True):
+        assert frames[0] == PROGRAM and frames[1] in ("blocked", "runnable"), frames
+        at = frames.index("woken by") if "woken by" in frames else len(frames)
+        waiting, waking = frames[:at], frames[at + 1 :]
+        assert "hand_out_work" not in waiting
+        if "hand_out_work" in waking:
+            # The waiter from its process inwards, then the waker from its innermost function outwards.
+            assert frames[1] == "blocked" and "futex_wait" in waiting and waiting[-1] == "__schedule", frames
+            assert waking.index("try_to_wake_up") < waking.index("hand_out_work") < waking.index(PROGRAM), (
+                frames
+            )
+        waits["hand_out_work" if "hand_out_work" in waking else "others"] += weight
+    # 40 waits of 10 ms and more. The kernel drops some events on a busy machine.
+    assert waits["hand_out_work"] > 5 * 10_000_000, waits
+    assert waits["hand_out_work"] > waits["others"], waits

@@ -126,11 +126,14 @@ def test_samples_and_stacks_are_those_of_perf_script(options: list[str], tmp_pat
     ours = list_samples(perf_data.read_samples(path, symbols))
     theirs = list_samples(perf_script.parse_perf_script(source(print_script(path))))
     assert len(ours) == len(theirs) == count_samples(path)
-    assert [item[:6] for item in ours] == [item[:6] for item in theirs]
+    # perf 6.12 forgets the name of a thread when it ends, and prints `:TID` for samples of its last steps.
+    known = [a if b[4] != f":{b[3]}" else (*a[:4], b[4], *a[5:]) for a, b in zip(ours, theirs, strict=True)]
+    assert [item[:6] for item in known] == [item[:6] for item in theirs]
     if "-g" in options:
         # Only programs of this load: others may be in containers, whose files are elsewhere. The vdso, and stubs without
         # a relocation, are named by perf only.
-        pairs = [(a[6], b[6]) for a, b in zip(ours, theirs, strict=True) if a[4] in PROGRAMS]
+        named = [(a, b) for a, b in zip(ours, theirs, strict=True) if b[4] in PROGRAMS]
+        pairs = [(a[6], b[6]) for a, b in named]
         wrong = Counter(pair for pair in pairs if pair[0] != pair[1])
         assert sum(wrong.values()) <= len(pairs) // 100, list(wrong)[:3]
 

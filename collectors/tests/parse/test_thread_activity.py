@@ -125,6 +125,15 @@ def test_places_in_the_kernel(text: str, wchan: str, kind: str) -> None:
     assert classify(text, wchan=wchan).kind == kind
 
 
+def test_a_write_of_a_frozen_file_system_waits_for_the_file_system() -> None:
+    target = "file 7:0 ext4 /data /data/a"
+    seen = Activity("filesystem", "/data/a", "pwrite64", "7:0")
+    assert classify("D 18 fd", target, wchan="percpu_rwsem_wait") == seen
+    assert classify("D 18 fd", target, wchan="__sb_start_write") == seen
+    assert classify("D 18 fd", target, wchan="rwsem_down_write_slowpath").kind == "lock"
+    assert classify("D 17 fd", target, wchan="percpu_rwsem_wait").kind == "lock"
+
+
 def test_an_unknown_machine_has_no_calls() -> None:
     assert (
         name_call("s390x", 0) == "" and name_call("aarch64", 63) == "read" and name_call("x86_64", None) == ""

@@ -40,7 +40,8 @@ def test_blocks_name_the_same_functions_as_the_whole_file(shell: str, tmp_path: 
         "--",
         sys.executable,
         "-c",
-        "import zlib; [zlib.compress(bytes(range(256)) * 4000) for _ in range(60)]; sum(range(5_000_000))",
+        "import zlib; [zlib.compress(bytes(range(256)) * 4000) for _ in range(60)];"
+        "sum(len(str(number)) for number in range(1_500_000))",
     ]
     if subprocess.run(command, capture_output=True, check=False).returncode:
         pytest.skip("perf cannot record here")
@@ -131,6 +132,65 @@ def test_a_file_with_impossible_headers_is_refused(
 ) -> None:
     parts = fetch(tmp_path, [request_of(write_elf(tmp_path / "file", **fields))], shell=shell)
     assert rows(parts)["inode-0-0-1-0"][0] == reason
+
+
+def write_go_program(path: Path, *, table: bytes, claimed: int | None = None, names: int = 2) -> Path:
+    """Write a file whose only sections are `.gopclntab`, which claims a size, and the names of sections."""
+    text = b"\0.gopclntab\0.shstrtab\0"
+    start = 4096
+    headers = start + len(table) + len(text)
+    write_elf(path, shoff=headers, shnum=3, shstr=names)
+    size = len(table) if claimed is None else claimed
+    with path.open("r+b") as out:
+        out.seek(start)
+        out.write(table + text + bytes(64))
+        out.write(struct.pack("<IIQQQQIIQQ", 1, 1, 2, 0, start, size, 0, 0, 8, 0))
+        out.write(struct.pack("<IIQQQQIIQQ", 12, 3, 0, 0, start + len(table), len(text), 0, 0, 1, 0))
+    return path
+
+
+def build_go_table(names: int, functions: int, magic: int = 0xFFFFFFF1) -> bytes:
+    """Build a header as of Go 1.20 that states where names end and where functions begin, and 64 KiB."""
+    header = struct.pack("<IBBBBQQQQQQQQ", magic, 0, 0, 1, 8, 9, 0, 0, 72, names, 0, 0, functions)
+    return header.ljust(64 << 10, b"\1")
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize(
+    ("table", "is_partial"),
+    [
+        (build_go_table(8192, 40_960), True),
+        (build_go_table(8192, 40_960, magic=0xFFFFFFFB), False),
+        (build_go_table(0, 40_960), False),
+        (build_go_table(40_960, 8192), False),
+        (build_go_table(8192, 1 << 63), False),
+        (build_go_table(8192, 65_536), False),
+        (b"\0" * (64 << 10), False),
+    ],
+)
+def test_of_the_table_of_a_go_program_only_names_and_addresses_are_sent(
+    shell: str, table: bytes, is_partial: bool, tmp_path: Path
+) -> None:
+    """The whole table is sent if its header does not state where its parts are."""
+    parts = fetch(tmp_path, [request_of(write_go_program(tmp_path / "file", table=table))], shell=shell)
+    state, _, blocks, _ = rows(parts)["inode-0-0-1-0"]
+    assert state == "file"
+    runs = [tuple(map(int, run.split("+"))) for run in str(blocks).split()]
+    sent = {block for first, count in runs for block in range(first, first + count)}
+    # The table is in blocks 1 to 16: names up to 2, functions from 11 on.
+    assert sent == ({0, 1, 2, *range(11, 18)} if is_partial else set(range(18)))
+
+
+@pytest.mark.parametrize(
+    ("options", "state"),
+    [({"claimed": 1 << 40}, "too_large"), ({"claimed": 1 << 63}, "too_large"), ({"names": 0}, "file"), ({"names": 7}, "file")],
+)  # fmt: skip
+def test_a_go_program_that_claims_what_it_does_not_have_does_no_harm(
+    options: dict[str, int], state: str, tmp_path: Path
+) -> None:
+    program = write_go_program(tmp_path / "file", table=bytes(4096), **options)
+    parts = fetch(tmp_path, [request_of(program)])
+    assert rows(parts)["inode-0-0-1-0"][0] == state
 
 
 def test_a_table_that_is_too_large_is_not_sent(tmp_path: Path) -> None:

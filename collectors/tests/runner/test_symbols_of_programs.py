@@ -86,6 +86,43 @@ def test_a_separate_file_with_debugging_symbols_is_sent_if_it_is_of_the_same_bui
     assert ("count_busily" in table.frames.strings.all()) == is_sent
 
 
+GO = """
+package main
+//go:noinline
+func countBusily(n int) int { s := 0; for i := 0; i < n; i++ { s += i % 7 }; return s }
+func main() { for { countBusily(1000000) } }
+"""
+
+
+@pytest.mark.skipif(not shutil.which("go"), reason="go is not installed")
+@pytest.mark.parametrize("mode", ["exe", "pie"])
+def test_a_stripped_go_program_is_named_by_the_table_of_its_runtime(mode: str, tmp_path: Path) -> None:
+    source, program = tmp_path / "busy.go", tmp_path / "busy"
+    source.write_text(GO)
+    command = ["go", "build", f"-buildmode={mode}", "-ldflags=-s -w", "-o", program, source]
+    environment = {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=mod", "GOCACHE": str(tmp_path / "cache")}
+    subprocess.run(command, env={**os.environ, **environment}, check=True)
+    with subprocess.Popen([program]) as child:
+        try:
+            used = record_process(child, tmp_path / "perf.data").modules
+            [module] = [item for item in used if item.path == str(program)]
+            assert module.key is not None
+            parts = fetch(tmp_path, [symbols.FileRequest(module.key, module.places)])
+        finally:
+            child.kill()
+    state, _, blocks, part = rows(parts)[module.key]
+    assert state == "file"
+    # Lines and names of files are not sent: they are two fifths of the table.
+    assert len(parts[str(part)]) < program.stat().st_size / 2
+    store = tmp_path / "store"
+    store.mkdir()
+    rebuild(str(blocks), parts[str(part)], store / module.key)
+    table = perf_data.read_samples(tmp_path / "perf.data", perf_data.SymbolFiles(store=store))
+    names = table.frames.strings.all()
+    assert {"main.countBusily", "runtime.main"} <= set(names)
+    assert not [name for name in names if name.startswith("busy+0x")]
+
+
 COMPILER = r"""
 #include <stdint.h>
 #include <stdio.h>
