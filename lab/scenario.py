@@ -110,6 +110,8 @@ CAUSES = frozenset(
         "block-device-suspended",
         "process-stopped",
         "cgroup-frozen",
+        "filesystem-frozen",
+        "firewall-rules-many",
         "kernel-tracing-on",
         "filesystem-read-only",
         "array-rebuild",

@@ -95,6 +95,12 @@ class Dovecot:
             text = (self.environment.directory / "programs.log").read_text()[-800:]
             raise RuntimeError(f"Dovecot ended: {text}")
 
+    def stop(self) -> None:
+        """End Dovecot and its sessions."""
+        self.server.terminate()
+        self.server.wait()
+        wait_for(lambda: not self._is_listening(), "Dovecot to end")
+
     def write_passwords(self, rounds: int) -> None:
         """Store the passwords as BLF-CRYPT with 2^rounds rounds; a Dovecot that runs reads them at the next login."""
         lines = []

@@ -27,11 +27,11 @@ sleep {pause_s:.1f}; done
 class Volume:
     """The volume of a database, which does so many requests a second and no more. The host cannot read how many."""
 
-    def __init__(self, environment: LabEnvironment, rng: random.Random, iops: int) -> None:
-        """Mount the volume."""
+    def __init__(self, environment: LabEnvironment, rng: random.Random, iops: int, size_mb: int = 0) -> None:
+        """Mount the volume. size_mb: its size; 0 for one that `rng` draws."""
         self.environment = environment
         application = LabApplication(environment, rng)
-        image = application.disk(rng.randrange(700, 1000))
+        image = application.disk(size_mb or rng.randrange(700, 1000))
         number = image.stat().st_dev
         self._below = f"{os.major(number)}:{os.minor(number)}"
         self._loop = application.loop_device()

@@ -1,0 +1,1 @@
+"""Shops of a bazaar: a bakery, a watchmaker, cheese, spices and yarn."""

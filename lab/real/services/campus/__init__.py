@@ -1,0 +1,1 @@
+"""Services of a campus: enrolments, courses, timetables, marks and notes."""

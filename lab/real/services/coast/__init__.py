@@ -1,0 +1,1 @@
+"""Companies of a coast: weather for sailors, films of divers, a lighthouse, buoys and boats for rent."""
