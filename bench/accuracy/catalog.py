@@ -34,10 +34,10 @@ def build_promises() -> dict[str, list[Json]]:
     """Return the sections in the format of docs/promises.yaml."""
     rounds = select_latest_rounds(json.loads(SCORE.read_text())["batches"]) if SCORE.exists() else []
     return {
-        "Collectors": [_collector(name) for name in sorted(COLLECTORS)],
-        "Rules": _rules(),
-        "Causes": [_cause(name, rounds) for name in sorted(CAUSES)],
-        "Faults": [_fault(name, rounds) for name in sorted(load_scenarios())],
+        "Collectors": [_build_collector_promise(name) for name in sorted(COLLECTORS)],
+        "Rules": _build_rule_promises(),
+        "Causes": [_build_cause_promise(name, rounds) for name in sorted(CAUSES)],
+        "Faults": [_build_fault_promise(name, rounds) for name in sorted(load_scenarios())],
     }
 
 
@@ -49,7 +49,7 @@ def select_latest_rounds(batches: list[Json]) -> list[Json]:
     ]
 
 
-def _collector(name: str) -> Json:
+def _build_collector_promise(name: str) -> Json:
     cases = sorted(item.parent.name for item in fixture_folder(name).glob("*/how.json"))
     synthetic = [case for case in cases if _load_fixture_info(fixture_folder(name) / case).get("synthetic")]
     real = [case for case in cases if case not in synthetic]
@@ -64,7 +64,7 @@ def _load_fixture_info(folder: Path) -> Json:
     return dict(json.loads((folder / "how.json").read_text()))
 
 
-def _rules() -> list[Json]:
+def _build_rule_promises() -> list[Json]:
     states: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for file in sorted((ROOT / "backend/culprit/tests/domain/rules").glob("[cs]*/*.yaml")):
         for step in yaml.safe_load(file.read_text()):
@@ -73,10 +73,10 @@ def _rules() -> list[Json]:
                 states[step["rule"]][step["state"]].append(name)
                 if "after" in step:
                     states[step["rule"]]["not_matched"].append(name)
-    return [_rule(name, states[name]) for name in sorted(RULES)]
+    return [_build_rule_promise(name, states[name]) for name in sorted(RULES)]
 
 
-def _rule(name: str, states: dict[str, list[str]]) -> Json:
+def _build_rule_promise(name: str, states: dict[str, list[str]]) -> Json:
     matched, not_matched = states.get("matched", []), states.get("not_matched", [])
     results: Json = {"promise": f"{name} ({RULES[name].strength})"}
     if matched and not_matched:
@@ -88,7 +88,7 @@ def _rule(name: str, states: dict[str, list[str]]) -> Json:
     )
 
 
-def _cause(name: str, rounds: list[Json]) -> Json:
+def _build_cause_promise(name: str, rounds: list[Json]) -> Json:
     """Return the promise of a cause, proven by the rounds of its faults.
 
     If a fault has two right causes, a round proves the cause that was named.
@@ -105,22 +105,22 @@ def _cause(name: str, rounds: list[Json]) -> Json:
             "promise": name,
             "untested": "nothing in the lab can bring it about; it is named as possible only",
         }
-    return {"promise": name} | _scored(cause_rounds, scenario_ids)
+    return {"promise": name} | _build_score_promise(cause_rounds, scenario_ids)
 
 
-def _fault(name: str, rounds: list[Json]) -> Json:
+def _build_fault_promise(name: str, rounds: list[Json]) -> Json:
     kind = load_scenarios()[name].kind
-    return {"promise": f"{name} ({kind})"} | _scored(
+    return {"promise": f"{name} ({kind})"} | _build_score_promise(
         [item for item in rounds if item["scenario"] == name], [name]
     )
 
 
-def _scored(rounds: list[Json], names: list[str]) -> Json:
+def _build_score_promise(rounds: list[Json], names: list[str]) -> Json:
     """Return the command and its figure if all rounds are right, else why it is untested; {} without rounds."""
     ran = [item for item in rounds if not item["error"]]
     if not ran:
         return {"untested": rounds[0]["error"]} if rounds else {}
-    good = [item for item in ran if _right(item)]
+    good = [item for item in ran if _is_right(item)]
     figure = f"{len(good)} of {len(ran)} rounds right"
     command = f"{COMMAND} {' '.join(names)}"
     return (
@@ -139,7 +139,7 @@ def _list_wrong(item: Json) -> set[str]:
     return {_get_first(item)} - set(item["truth"])
 
 
-def _right(item: Json) -> bool:
+def _is_right(item: Json) -> bool:
     named = item["named"]
     first = _get_first(item) in item["truth"] if item["truth"] else True
     return first and not any(sure == "likely" and name not in item["truth"] for name, sure in named)

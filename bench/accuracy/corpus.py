@@ -2,7 +2,8 @@
 
 A round is one file `SCENARIO-SEED.tar.zst`. `round.json` holds what was played (`bench.accuracy.score.Round`). Each run
 of its diagnosis is a folder `1`, `2`, ... in order: `run.json` holds the clock, the facts, the collectors with method
-and duration, and the capture scope; `<collector>/<part>` is what the host wrote.
+and duration, and the capture scope; `<collector>/<part>` is what the host wrote. The folder `baseline` holds a capture
+of the same host before the fault, if it was compared with one.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from collectors.profiles.samples import SampleTable
 from collectors.registry import COLLECTORS
 
 _LEVEL = 19
+_BASELINE = "baseline"
 _RUN_KEYS = ("clock", "facts", "t0_ns", "t1_ns")
 
 
@@ -136,13 +138,30 @@ def merge_views(runs: Sequence[HostView]) -> HostView:
     )
 
 
-def write_round(file: Path, description: Json, runs: Sequence[StoredRun]) -> None:
+@dataclass(frozen=True, slots=True)
+class StoredRound:
+    """A played round: its description, its runs in order, and the run before the fault, if there is one."""
+
+    description: Json
+    runs: Sequence[StoredRun]
+    baseline: StoredRun | None = None
+
+    def parse(self) -> HostView:
+        """Return all stages as one view, with the view before the fault as its baseline."""
+        view = merge_views([run.parse() for run in self.runs])
+        return view if self.baseline is None else view.with_baseline(self.baseline.parse())
+
+
+def write_round(file: Path, stored: StoredRound) -> None:
     """Write one round."""
-    contents = {"round.json": _encode(description)}
-    for number, run in enumerate(runs, 1):
-        contents[f"{number}/run.json"] = _encode(run.description)
+    contents = {"round.json": _encode_json(stored.description)}
+    folders = {str(number): run for number, run in enumerate(stored.runs, 1)}
+    if stored.baseline is not None:
+        folders[_BASELINE] = stored.baseline
+    for folder, run in folders.items():
+        contents[f"{folder}/run.json"] = _encode_json(run.description)
         for collector, parts in run.parts.items():
-            contents |= {f"{number}/{collector}/{part}": data for part, data in parts.items()}
+            contents |= {f"{folder}/{collector}/{part}": data for part, data in parts.items()}
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         for name, data in contents.items():
@@ -153,22 +172,23 @@ def write_round(file: Path, description: Json, runs: Sequence[StoredRun]) -> Non
     file.write_bytes(zstandard.ZstdCompressor(level=_LEVEL).compress(buffer.getvalue()))
 
 
-def read_round(file: Path) -> tuple[Json, list[StoredRun]]:
-    """Return a round and its runs in order. Raises KeyError where `round.json` is missing."""
+def read_round(file: Path) -> StoredRound:
+    """Return a round. Raises KeyError where `round.json` is missing."""
     data = zstandard.ZstdDecompressor().decompressobj().decompress(file.read_bytes())
-    descriptions: dict[int, Json] = {}
-    parts: dict[int, dict[str, dict[str, bytes]]] = {}
+    descriptions: dict[str, Json] = {}
+    parts: dict[str, dict[str, dict[str, bytes]]] = {}
     known: Json = {}
     for name, content in _read_members(data):
         path = name.split("/")
         if name == "round.json":
             known["round"] = json.loads(content)
         elif len(path) == 2:
-            descriptions[int(path[0])] = json.loads(content)
+            descriptions[path[0]] = json.loads(content)
         else:
-            parts.setdefault(int(path[0]), {}).setdefault(path[1], {})[path[2]] = content
-    runs = [StoredRun(item, parts.get(number, {})) for number, item in sorted(descriptions.items())]
-    return known["round"], runs
+            parts.setdefault(path[0], {}).setdefault(path[1], {})[path[2]] = content
+    runs = {folder: StoredRun(item, parts.get(folder, {})) for folder, item in descriptions.items()}
+    baseline = runs.pop(_BASELINE, None)
+    return StoredRound(known["round"], [runs[folder] for folder in sorted(runs, key=int)], baseline)
 
 
 def _read_members(data: bytes) -> Iterator[tuple[str, bytes]]:
@@ -179,5 +199,5 @@ def _read_members(data: bytes) -> Iterator[tuple[str, bytes]]:
                 yield member.name, source.read()
 
 
-def _encode(value: Json) -> bytes:
+def _encode_json(value: Json) -> bytes:
     return json.dumps(value, ensure_ascii=False, indent=1).encode()

@@ -19,7 +19,7 @@ from bench.accuracy.corpus import StoredRun
 
 #: Programs below these folders come from packages; their names are public.
 PUBLIC_FOLDERS = ("/usr/", "/bin/", "/sbin/", "/lib/", "/opt/java/")
-SHORTEST = 4
+MIN_NAME_LENGTH = 4
 #: Addresses of the kernel's functions: stacks are stored as text, with their names.
 ADDRESSES = "kallsyms"
 #: Control groups that service managers and container runtimes make.
@@ -35,7 +35,7 @@ def list_private_names() -> dict[str, str]:
     names = {str(ROOT): "/srv/culprit", str(Path.home()): "/home/operator", socket.gethostname(): "machine"}
     programs = sorted(_list_programs())
     names |= {name: f"program-{number}" for number, name in enumerate(programs, 1)}
-    return {name: label for name, label in names.items() if len(name) >= SHORTEST}
+    return {name: label for name, label in names.items() if len(name) >= MIN_NAME_LENGTH}
 
 
 def redact_run(run: StoredRun, names: Mapping[str, str]) -> StoredRun:

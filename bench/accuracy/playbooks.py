@@ -28,7 +28,7 @@ VERDICTS = ("supports", "refutes", "inconclusive", "not_collected")
 WALKS = 20
 
 
-def _findings() -> dict[str, list[Sequence[Finding]]]:
+def _build_findings() -> dict[str, list[Sequence[Finding]]]:
     """Return the finding of each rule for each of its texts."""
     findings: dict[str, list[Sequence[Finding]]] = defaultdict(list)
     for _, step in STEPS:
@@ -37,7 +37,7 @@ def _findings() -> dict[str, list[Sequence[Finding]]]:
     return findings
 
 
-def _counts(book: Playbook, findings: dict[str, list[Sequence[Finding]]]) -> tuple[Counter[str], int]:
+def _count_verdicts(book: Playbook, findings: dict[str, list[Sequence[Finding]]]) -> tuple[Counter[str], int]:
     """Return the verdicts of all steps over all texts, and the number of steps that did not reach both verdicts."""
     counts: Counter[str] = Counter()
     lacking = 0
@@ -49,7 +49,7 @@ def _counts(book: Playbook, findings: dict[str, list[Sequence[Finding]]]) -> tup
     return counts, lacking
 
 
-def _walk_ms(book: Playbook, findings: Sequence[Finding]) -> float:
+def _measure_walk_ms(book: Playbook, findings: Sequence[Finding]) -> float:
     """Return the median time of an evaluation and a proposal in milliseconds."""
     times = []
     for _ in range(WALKS):
@@ -61,7 +61,7 @@ def _walk_ms(book: Playbook, findings: Sequence[Finding]) -> float:
 
 def main() -> int:
     """Print the table. Return 1 if a step did not reach both of its verdicts."""
-    message = _findings()
+    message = _build_findings()
     everything = [item for result in message.values() for item in result[0]]
     texts = sum(len(item) for item in message.values())
     print(f"{len(load_catalog())} playbooks, {len(message)} rules over {texts} texts")
@@ -71,13 +71,13 @@ def main() -> int:
     missing = 0
     total: Counter[str] = Counter()
     for name, book in sorted(load_catalog().items()):
-        counts, lacking = _counts(book, message)
+        counts, lacking = _count_verdicts(book, message)
         missing += lacking
         total += counts
         ruled = sum(bool(step.finding) for step in book.steps)
         steps = f"{len(book.steps)} | {ruled} | {len(book.steps) - ruled}"
         numbers = " | ".join(str(counts[verdict]) for verdict in VERDICTS)
-        walk_ms = f"{_walk_ms(book, everything):.2f}" if book.steps else "-"
+        walk_ms = f"{_measure_walk_ms(book, everything):.2f}" if book.steps else "-"
         print(f"| {name} | {book.kind} | {steps} | {numbers} | {walk_ms} |")
     print("| all | | | | | " + " | ".join(str(total[verdict]) for verdict in VERDICTS) + " | |")
     print(f"steps that did not come to both of their verdicts: {missing}")

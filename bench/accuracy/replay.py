@@ -30,7 +30,7 @@ from culprit.domain.rules.registry import CAUSES, RULES
 from culprit.domain.rules.view import HostView
 from culprit.launcher.paths import ROOT
 
-from bench.accuracy.corpus import merge_views, read_round
+from bench.accuracy.corpus import read_round
 from bench.accuracy.null_models import name_causes
 from bench.accuracy.rounds import KINDS, Round, describe_round, load_round, record_round
 from bench.accuracy.score_table import render_tables
@@ -92,7 +92,7 @@ def replay_round(file: Path) -> Round:
     """Return a stored round with the answer of the rules of today."""
     began = time.perf_counter()
     stored, view = load_stored_view(file)
-    return answer_round(stored, view, began)
+    return build_answered_round(stored, view, began)
 
 
 def replay_round_without_truth(
@@ -108,10 +108,9 @@ def replay_round_without_truth(
 
 def load_stored_view(file: Path) -> tuple[Round, HostView]:
     """Return a stored round and its captures, parsed again."""
-    description, runs = read_round(file)
-    stored = load_round(description)
-    view = merge_views([run.parse() for run in runs])
-    return stored, replace(view, scope=tuple(sorted(stored.scope.items())))
+    archive = read_round(file)
+    stored = load_round(archive.description)
+    return stored, replace(archive.parse(), scope=tuple(sorted(stored.scope.items())))
 
 
 def _answer_files(answer: Callable[[Path], Answer], folder: Path, workers: int, only: str) -> list[Answer]:
@@ -137,7 +136,7 @@ def _print_unknown_causes(options: argparse.Namespace) -> int:
     return 0 if answered else 1
 
 
-def answer_round(stored: Round, view: HostView, began: float) -> Round:
+def build_answered_round(stored: Round, view: HostView, began: float) -> Round:
     """Return the round with what the rules name in this view."""
     findings = evaluate_rules(RULES.values(), view)
     ranking = rank_causes(findings, RULES, CAUSES, read_service_times(view))

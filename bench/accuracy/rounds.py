@@ -51,7 +51,7 @@ class Round:
         if self.error:
             return False
         if not self.truth:
-            return not self.wrong
+            return not self.wrong_likely
         return bool(self.named) and self.named[0][0] in self.truth
 
     @property
@@ -65,9 +65,9 @@ class Round:
         return not self.error and set(self.truth) <= {name for name, _ in self.named}
 
     @property
-    def good(self) -> bool:
+    def is_correct(self) -> bool:
         """Whether the right cause is first, no wrong cause is likely, and every cited number is reproduced."""
-        return self.top1 and not (self.wrong or self.error or self.ungrounded)
+        return self.top1 and not (self.wrong_likely or self.error or self.ungrounded)
 
     @property
     def wrong_possible(self) -> list[str]:
@@ -77,7 +77,7 @@ class Round:
         ]
 
     @property
-    def wrong(self) -> list[str]:
+    def wrong_likely(self) -> list[str]:
         """The causes that were named likely and are not true."""
         return [name for name, confidence in self.named if confidence == "likely" and name not in self.truth]
 
@@ -101,7 +101,7 @@ def load_round(stored: Json) -> Round:
 
 def describe_round(item: Round) -> str:
     """Return one line about a round."""
-    mark = "ok  " if item.good else "MISS"
+    mark = "ok  " if item.is_correct else "MISS"
     named = " ".join(f"{name}({confidence[0]})" for name, confidence in item.named) or "-"
     bad = f" ungrounded: {item.ungrounded[:3]}" if item.ungrounded else ""
     return (
@@ -113,7 +113,7 @@ def describe_round(item: Round) -> str:
 def record_round(item: Round) -> Json:
     """Return a round with what is derived from it, for tables."""
     return asdict(item) | {
-        "top1": item.top1, "top3": item.top3, "wrong": item.wrong, "all_named": item.all_named,
+        "top1": item.top1, "top3": item.top3, "wrong": item.wrong_likely, "all_named": item.all_named,
         "wrong_possible": item.wrong_possible,
         "nulls_right": [
             model

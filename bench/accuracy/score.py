@@ -33,13 +33,13 @@ from culprit.domain.rules.registry import CAUSES, RULES
 from culprit.json_types import Json
 from culprit.launcher.paths import ROOT
 
-from bench.accuracy.corpus import merge_views, write_round
+from bench.accuracy.corpus import StoredRound, write_round
 from bench.accuracy.corpus_redaction import list_private_names, redact_run
 from bench.accuracy.null_models import name_causes
 from bench.accuracy.rounds import KINDS, Round, describe_round, find_first_right, load_round, record_round
-from bench.accuracy.score_client import Platform
+from bench.accuracy.score_client import PlatformClient
 from bench.accuracy.score_table import render_markdown
-from bench.support.platforms import purge_data, running_platform, stop_on_term
+from bench.support.platforms import purge_data, run_platform, stop_on_term
 from lab.cgroups import Group, destroy_groups
 from lab.environment import LAB_SHARES, LabEnvironment
 from lab.faults import list_missing_programs, load_scenarios
@@ -48,16 +48,18 @@ from lab.load import call_in_healthy_phase
 from lab.real import load_real_scenarios
 from lab.scenario import Live, Scenario
 
-SETS = {"lab": load_scenarios, "real": load_real_scenarios}
+SCENARIO_SETS = {"lab": load_scenarios, "real": load_real_scenarios}
 #: Nearly idle programs, which are no distractors.
 IDLE = "idle"
-COUNTS = ("sample", "healthy", "stacked", "distractors")
+COUNT_OPTIONS = ("sample", "healthy", "stacked", "distractors")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="culprit bench score", description=__doc__)
     parser.add_argument("--only", nargs="*", default=[], metavar="ID", help="these scenarios")
-    parser.add_argument("--set", default="lab", choices=SETS, help="programs of the lab, or real software")
+    parser.add_argument(
+        "--set", default="lab", choices=SCENARIO_SETS, help="programs of the lab, or real software"
+    )
     parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=KINDS)
     parser.add_argument("--rounds", type=int, default=1, help="how often each scenario")
     parser.add_argument("--sample", type=int, default=0, help="only so many rounds, drawn at random")
@@ -92,11 +94,11 @@ def main() -> int:
     )
     options = parser.parse_args()
     if options.render:
-        return _report(_load_batches(options.save) if options.save else [], options.table)
+        return _write_tables(_load_batches(options.save) if options.save else [], options.table)
     stop_on_term()
     seed = options.seed or random.SystemRandom().randrange(1, 1 << 31)
     print(f"seed {seed}", flush=True)
-    todo = _plan(options, random.Random(seed))
+    todo = _plan_rounds(options, random.Random(seed))
     rounds: list[Round] = []
     batch = {
         "seed": seed, "planned": len(todo), "options": _format_options(options, seed), "rules": digest_rules(),
@@ -104,10 +106,10 @@ def main() -> int:
     earlier = _load_batches(options.save) if options.save and options.add else []
     with open_platform(options.home) as platform:
         for number, (chosen, its_seed) in enumerate(todo, 1):
-            item = _round(platform, chosen, its_seed, options)
-            if options.twice and not item.good:
+            item = _play_round(platform, chosen, its_seed, options)
+            if options.twice and not item.is_correct:
                 print(f"{number}/{len(todo)} {describe_round(item)}; once more", flush=True)
-                item = _round(platform, chosen, its_seed, options)
+                item = _play_round(platform, chosen, its_seed, options)
             rounds.append(item)
             print(f"{number}/{len(todo)} {describe_round(item)}", flush=True)
             if options.save:
@@ -115,11 +117,11 @@ def main() -> int:
                 options.save.write_text(json.dumps({"batches": batches}, indent=1))
     if options.junit:
         options.junit.write_text(build_junit(rounds, seed))
-    _report([*earlier, {**batch, "rounds": [asdict(each) for each in rounds]}], options.table)
-    return 0 if rounds and all(item.good for item in rounds) else 1
+    _write_tables([*earlier, {**batch, "rounds": [asdict(each) for each in rounds]}], options.table)
+    return 0 if rounds and all(item.is_correct for item in rounds) else 1
 
 
-def _report(batches: Sequence[Json], table: Path | None) -> int:
+def _write_tables(batches: Sequence[Json], table: Path | None) -> int:
     """Print the tables of batches, and write them to a file. Return 1 if there is no batch."""
     text = render_markdown(
         [
@@ -141,7 +143,7 @@ def _format_options(options: argparse.Namespace, seed: int) -> str:
         "only": options.only,
         "kinds": options.kinds if options.kinds != list(KINDS) else [],
         "rounds": [options.rounds] if options.rounds > 1 else [],
-        **{name: [getattr(options, name)] for name in COUNTS if getattr(options, name)},
+        **{name: [getattr(options, name)] for name in COUNT_OPTIONS if getattr(options, name)},
     }
     return f"--seed {seed}{' --baseline' if options.baseline else ''}" + "".join(
         f" --{name} {' '.join(map(str, item))}" for name, item in lists.items() if item
@@ -153,9 +155,9 @@ def _load_batches(path: Path) -> list[Json]:
     return list(json.loads(path.read_text())["batches"]) if path.exists() else []
 
 
-def _plan(options: argparse.Namespace, rng: random.Random) -> list[tuple[list[Scenario], int]]:
+def _plan_rounds(options: argparse.Namespace, rng: random.Random) -> list[tuple[list[Scenario], int]]:
     known: dict[str, Scenario] = {}
-    for name, item in SETS[options.set]().items():
+    for name, item in SCENARIO_SETS[options.set]().items():
         if missing := list_missing_programs(item):
             print(f"skipped {name}: no {', '.join(missing)}", flush=True)
         else:
@@ -168,7 +170,7 @@ def _plan(options: argparse.Namespace, rng: random.Random) -> list[tuple[list[Sc
         and not (options.no_guests and item.own_host)
         and (not options.proven or any(name in cause.proven_by for cause in CAUSES.values()))
     ]
-    todo = [([item], rng.randrange(1 << 31)) for item in chosen for _ in range(_times(item, options))]
+    todo = [([item], rng.randrange(1 << 31)) for item in chosen for _ in range(_count_rounds(item, options))]
     if options.sample:
         rng.shuffle(todo)
         todo = todo[: options.sample]
@@ -188,23 +190,23 @@ def _plan(options: argparse.Namespace, rng: random.Random) -> list[tuple[list[Sc
     return todo
 
 
-def _times(scenario: Scenario, options: argparse.Namespace) -> int:
+def _count_rounds(scenario: Scenario, options: argparse.Namespace) -> int:
     return int(options.healthy if scenario.kind == "healthy" and options.healthy else options.rounds)
 
 
-def _kind(chosen: Sequence[Scenario]) -> str:
+def _get_kind(chosen: Sequence[Scenario]) -> str:
     if len(chosen) == 1:
         return chosen[0].kind
     return "stacked" if all(item.causes for item in chosen) else "distractor"
 
 
 @contextmanager
-def open_platform(home: Path | None) -> Iterator[Platform]:
+def open_platform(home: Path | None) -> Iterator[PlatformClient]:
     """Yield the platform of `home`, or start one for this measurement."""
     if home is not None:
         message = json.loads((home / "running.json").read_text())
         token = json.loads((home / "cli.json").read_text())["token"]
-        yield Platform(message["url"], token)
+        yield PlatformClient(message["url"], token)
         return
     with tempfile.TemporaryDirectory(prefix="culprit-score-") as folder:
         place = Path(folder) / "home"
@@ -213,30 +215,36 @@ def open_platform(home: Path | None) -> Iterator[Platform]:
         group = Group(f"/platform-{os.getpid()}")
         try:
             group.create().weigh(LAB_SHARES)
-            with running_platform(
+            with run_platform(
                 ROOT, place, Path(folder) / "up.log", 300, prefix=group.join_command()
             ) as message:
                 token = json.loads((place / "cli.json").read_text())["token"]
-                yield Platform(message["url"], token)
+                yield PlatformClient(message["url"], token)
         finally:
             destroy_groups(group.directories)
             purge_data(ROOT, place)
 
 
-def _round(platform: Platform, chosen: Sequence[Scenario], seed: int, options: argparse.Namespace) -> Round:
+def _play_round(
+    platform: PlatformClient, chosen: Sequence[Scenario], seed: int, options: argparse.Namespace
+) -> Round:
     truth = sorted({cause for item in chosen for cause in item.causes})
     software = sorted({name for item in chosen for name in item.software})
-    done = Round("+".join(item.id for item in chosen), _kind(chosen), seed, truth, software=software)
+    done = Round("+".join(item.id for item in chosen), _get_kind(chosen), seed, truth, software=software)
     try:
         with ExitStack() as stack:
-            _diagnosed(platform, stack, chosen, done, options)
+            _diagnose_scenarios(platform, stack, chosen, done, options)
     except Exception as error:  # noqa: BLE001 - a broken round is a result, and the others go on
         done.error = f"{type(error).__name__}: {error}"[:300]
     return done
 
 
-def _diagnosed(
-    platform: Platform, stack: ExitStack, chosen: Sequence[Scenario], done: Round, options: argparse.Namespace
+def _diagnose_scenarios(
+    platform: PlatformClient,
+    stack: ExitStack,
+    chosen: Sequence[Scenario],
+    done: Round,
+    options: argparse.Namespace,
 ) -> None:
     environment = stack.enter_context(LabEnvironment(max_s=300 if options.baseline else 240))
     rng = random.Random(done.seed)
@@ -245,7 +253,7 @@ def _diagnosed(
 
     def add_host(host: LabHost) -> str:
         added = platform.add_host(host, name)
-        stack.callback(platform.retire, f"/hosts/{added}")
+        stack.callback(platform.delete_quietly, f"/hosts/{added}")
         return added
 
     def capture_baseline() -> None:
@@ -262,7 +270,9 @@ def _diagnosed(
     if not host_id or lives[-1].host is not environment.host:
         host_id, baseline = add_host(lives[-1].host), "auto"
     if lives[-1].access_log:
-        stack.callback(platform.retire, f"/services/{platform.declare(name, lives[-1].access_log)}")
+        stack.callback(
+            platform.delete_quietly, f"/services/{platform.declare_service(name, lives[-1].access_log)}"
+        )
     time.sleep(max(0.0, max(item.seconds for item in chosen) - (time.monotonic() - began)))
     done.scope = lives[0].scope if len(lives) == 1 else {}
     answer = platform.diagnose(host_id, done.scope, options.seconds, baseline)
@@ -275,20 +285,22 @@ def _diagnosed(
     done.named = [(cause["id"], cause["confidence"]) for cause in result["causes"]]
     done.first_right_s = find_first_right(answer["stages"], done.truth)
     done.harmed, done.unexplained_pct = bool(result.get("harm")), result.get("unexplained_pct")
-    done.evaluated_ms = [finding["elapsed_ms"] for finding in platform.findings(result["runs"])]
+    done.evaluated_ms = [finding["elapsed_ms"] for finding in platform.list_findings(result["runs"])]
     stored = [platform.download(run) for run in result["runs"]]
-    view = merge_views([run.parse() for run in stored])
+    before = None if baseline == "auto" else platform.download(baseline)
+    view = StoredRound({}, stored, before).parse()
     done.nulls = name_causes(evaluate_rules(RULES.values(), view), RULES, view)
-    ground = platform.ground(result, stored)
-    done.cited, done.grounded, done.ungrounded = ground.cited, ground.good, ground.bad
+    check = platform.check_numbers(result, stored, view)
+    done.cited, done.grounded, done.ungrounded = check.cited, check.reproduced, check.failures
     if options.corpus:
         names = list_private_names()
         redacted = [redact_run(run, names) for run in stored]
-        write_round(options.corpus / f"{done.scenario}-{done.seed}.tar.zst", asdict(done), redacted)
+        archive = StoredRound(asdict(done), redacted, before and redact_run(before, names))
+        write_round(options.corpus / f"{done.scenario}-{done.seed}.tar.zst", archive)
 
 
 def build_junit(rounds: Sequence[Round], seed: int) -> str:
-    """Return a JUnit report with a test for each round, which fails if the round is not `good`."""
+    """Return a JUnit report with a test for each round, which fails if the round is not correct."""
     suite = ElementTree.Element("testsuite", name=f"score, seed {seed}", tests=str(len(rounds)))
     for item in rounds:
         case = ElementTree.SubElement(
@@ -298,7 +310,7 @@ def build_junit(rounds: Sequence[Round], seed: int) -> str:
             name=f"{item.scenario}[seed {item.seed}]",
             time=f"{item.seconds}",
         )
-        if not item.good:
+        if not item.is_correct:
             ElementTree.SubElement(case, "failure", message=describe_round(item))
     return ElementTree.tostring(suite, encoding="unicode")
 

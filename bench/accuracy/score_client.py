@@ -19,7 +19,7 @@ from culprit.domain.rules.view import HostView
 from culprit.domain.runs.states import CAPTURE_FINAL
 from culprit.json_types import Json
 
-from bench.accuracy.corpus import StoredRun, merge_views
+from bench.accuracy.corpus import StoredRun
 from lab.hosts import LabHost
 
 SCOPES = {
@@ -55,15 +55,15 @@ STACK_PARTS = {
 
 
 @dataclass(slots=True)
-class Ground:
+class NumberCheck:
     """The number of cited and reproduced numbers, and a description of each number that is not reproduced."""
 
     cited: int = 0
-    good: int = 0
-    bad: list[str] = field(default_factory=list)
+    reproduced: int = 0
+    failures: list[str] = field(default_factory=list)
 
 
-class Platform:
+class PlatformClient:
     """Client of a running platform with the token of an administrator."""
 
     def __init__(self, url: str, token: str) -> None:
@@ -96,7 +96,7 @@ class Platform:
         """Send a DELETE request. Raises HTTPStatusError."""
         self.http.delete(path).raise_for_status()
 
-    def declare(self, name: str, path: str) -> str:
+    def declare_service(self, name: str, path: str) -> str:
         """Declare the service of a lab host with its access log. Return the ID of the service."""
         source = {"kind": "access_log", "path": path, "format": "lab"}
         result = self.post("/services", {"name": name, "selector": {"lab": name}, "source": source})
@@ -115,11 +115,11 @@ class Platform:
         }  # fmt: skip
         return str(self.post("/hosts", body)["id"])
 
-    def retire(self, path: str) -> None:
+    def delete_quietly(self, path: str) -> None:
         """Delete an object of a round (/hosts/ID, /services/ID). Ignore error responses."""
         self.http.delete(path)
 
-    def capture(self, body: Json, timeout_s: float = TIMEOUT_S) -> str | None:
+    def take_capture(self, body: Json, timeout_s: float = TIMEOUT_S) -> str | None:
         """Take one capture of one host. Return its run, or None if that has no results. Raises TimeoutError."""
         state = self.post("/captures", body)
         end = time.monotonic() + timeout_s
@@ -134,7 +134,7 @@ class Platform:
     def capture_baseline(self, host_id: str, seconds: int) -> str:
         """Run the triage plan as a baseline. Return its run. Raises TimeoutError, RuntimeError."""
         body = {"host_ids": [host_id], "plan": "triage", "seconds": seconds, "reason": "before the fault"}
-        run = self.capture(body)
+        run = self.take_capture(body)
         if run is None:
             raise RuntimeError("the capture of the baseline has no results")
         return run
@@ -153,29 +153,31 @@ class Platform:
             read = self.get(f"/diagnoses/{read['id']}")
         return dict(read)
 
-    def findings(self, runs: Sequence[str]) -> list[Json]:
+    def list_findings(self, runs: Sequence[str]) -> list[Json]:
         """Return the findings of every rule for each run, and how long the evaluation took."""
         return [self.get(f"/runs/{run}/findings") for run in runs]
 
-    def ground(self, result: Json, stored: Sequence[StoredRun]) -> Ground:
-        """Reproduce every number of the named causes from the bytes of the artifacts that it cites."""
-        ground = Ground()
+    def check_numbers(self, result: Json, stored: Sequence[StoredRun], whole: HostView) -> NumberCheck:
+        """Reproduce every number of the named causes from the bytes of the artifacts that it cites.
+
+        `whole` are all stages as one view, with the baseline: comparisons with it need both.
+        """
+        check = NumberCheck()
         runs = [run.parse() for run in stored]
-        whole = merge_views(runs)
         by_run = dict(zip(result["runs"], runs, strict=True))
         numbers = [item for cause in result["causes"] for item in cause["evidence"]]
         for number in numbers:
-            ground.cited += 1
+            check.cited += 1
             # A number over all stages can only be reproduced from all of them together.
             views = (whole, by_run.get(number["locator"].get("run", ""), whole))
-            why = min((self._again(number, view) for view in views), key=len)
+            why = min((self._check_number(number, view) for view in views), key=len)
             if why:
-                ground.bad.append(f"{number['finding']} {number['metric']}: {why}")
+                check.failures.append(f"{number['finding']} {number['metric']}: {why}")
             else:
-                ground.good += 1
-        return ground
+                check.reproduced += 1
+        return check
 
-    def _again(self, item: Json, view: HostView) -> str:
+    def _check_number(self, item: Json, view: HostView) -> str:
         """Return "" if the number is reproduced, else a description of the problem."""
         if not item["artifact"]:
             return "cites nothing"

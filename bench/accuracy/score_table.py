@@ -11,7 +11,7 @@ from culprit.json_types import Json
 from bench.accuracy.null_models import MODELS
 
 #: Batches with fewer rounds of a kind are plays of single scenarios.
-_LEAST_ROUNDS = 5
+_MIN_ROUNDS = 5
 KINDS = ("fault", "validation", "development", "holdout", "decoy", "healthy", "stacked", "distractor")
 
 
@@ -36,12 +36,13 @@ def render_markdown(batches: Sequence[Json], rules: str) -> str:
             "",
         ]
     if len(batches) > 1:
-        lines += ["All of them together:", "", *_by_kind(every), ""]
-    lines += [*_evaluation(every), "## Every scenario", "", _HEAD, _RULE]
+        lines += ["All of them together:", "", *_render_kinds(every), ""]
+    lines += [*_render_evaluation_time(every), "## Every scenario", "", _HEAD, _RULE]
     for kind in KINDS:
         names = sorted({item["scenario"] for item in every if item["kind"] == kind})
         lines += [
-            _row(f"{name} ({kind})", [item for item in every if item["scenario"] == name]) for name in names
+            _render_row(f"{name} ({kind})", [item for item in every if item["scenario"] == name])
+            for name in names
         ]
     return "\n".join(lines) + "\n"
 
@@ -57,8 +58,8 @@ def _summarize(batches: Sequence[Json], rules: str) -> list[str]:
             chosen = [
                 (batch, of_kind)
                 for batch in batches
-                if (of_kind := [item for item in batch["rounds"] if _belongs(item, kind, is_real=is_real)])
-                and len(of_kind) >= _LEAST_ROUNDS
+                if (of_kind := [item for item in batch["rounds"] if _is_of_kind(item, kind, is_real=is_real)])
+                and len(of_kind) >= _MIN_ROUNDS
             ]
             if chosen:
                 batch, rounds = chosen[-1]
@@ -72,7 +73,7 @@ def _summarize(batches: Sequence[Json], rules: str) -> list[str]:
     return lines
 
 
-def _belongs(item: Json, kind: str, *, is_real: bool) -> bool:
+def _is_of_kind(item: Json, kind: str, *, is_real: bool) -> bool:
     return item["kind"] == kind and bool(item.get("software")) is is_real
 
 
@@ -80,19 +81,19 @@ def render_tables(rounds: Sequence[Json]) -> list[str]:
     """Return the tables by kind and, where rounds are of real software, by software."""
     software = sorted({name for item in rounds for name in item.get("software", ())})
     rows = [
-        _row(name, [item for item in rounds if name in item.get("software", ())], with_causes=False)
+        _render_row(name, [item for item in rounds if name in item.get("software", ())], with_causes=False)
         for name in software
     ]
-    return [*_by_kind(rounds), *(["", "By software:", "", _HEAD, _RULE, *rows] if rows else [])]
+    return [*_render_kinds(rounds), *(["", "By software:", "", _HEAD, _RULE, *rows] if rows else [])]
 
 
-def _by_kind(rounds: Sequence[Json]) -> list[str]:
+def _render_kinds(rounds: Sequence[Json]) -> list[str]:
     kinds = {kind: [item for item in rounds if item["kind"] == kind] for kind in KINDS}
-    rows = [_row(f"**{kind}**", of_kind) for kind, of_kind in kinds.items() if of_kind]
-    return [_HEAD, _RULE, *rows, _row("**all**", rounds)]
+    rows = [_render_row(f"**{kind}**", of_kind) for kind, of_kind in kinds.items() if of_kind]
+    return [_HEAD, _RULE, *rows, _render_row("**all**", rounds)]
 
 
-def _evaluation(rounds: Sequence[Json]) -> list[str]:
+def _render_evaluation_time(rounds: Sequence[Json]) -> list[str]:
     """How long the rules took, where it was noted."""
     took = sorted(ms for item in rounds for ms in item.get("evaluated_ms", ()))
     if not took:
@@ -148,7 +149,7 @@ _HEAD = (
 _RULE = "|---|" + "--:|" * 12 + "---|---|"
 
 
-def _row(title: str, rounds: Sequence[Json], *, with_causes: bool = True) -> str:
+def _render_row(title: str, rounds: Sequence[Json], *, with_causes: bool = True) -> str:
     whole = [item for item in rounds if not item["error"]]
     cited = sum(item["cited"] for item in whole)
     grounded = f"{100 * sum(item['grounded'] for item in whole) / cited:.0f} %" if cited else "-"
@@ -162,12 +163,12 @@ def _row(title: str, rounds: Sequence[Json], *, with_causes: bool = True) -> str
     cells = [
         title,
         count,
-        _share(rounds, "top1"),
-        _share(rounds, "top3"),
-        _share(rounds, "all_named"),
-        _share(rounds, "wrong"),
-        _share(rounds, "wrong_possible"),
-        *(_share_of_model(rounds, model) for model in MODELS),
+        _format_share(rounds, "top1"),
+        _format_share(rounds, "top3"),
+        _format_share(rounds, "all_named"),
+        _format_share(rounds, "wrong"),
+        _format_share(rounds, "wrong_possible"),
+        *(_format_model_share(rounds, model) for model in MODELS),
         grounded,
         seconds,
         f"{statistics.median(since):.1f}" if since else "-",
@@ -177,10 +178,10 @@ def _row(title: str, rounds: Sequence[Json], *, with_causes: bool = True) -> str
     return f"| {' | '.join(cells)} |"
 
 
-def _share(rounds: Sequence[Json], name: str) -> str:
+def _format_share(rounds: Sequence[Json], name: str) -> str:
     return f"{100 * sum(bool(item[name]) for item in rounds) / len(rounds):.0f} %" if rounds else "-"
 
 
-def _share_of_model(rounds: Sequence[Json], model: str) -> str:
+def _format_model_share(rounds: Sequence[Json], model: str) -> str:
     known = [model in item["nulls_right"] for item in rounds if model == "silent" or model in item["nulls"]]
     return f"{100 * sum(known) / len(known):.0f} %" if known else "-"

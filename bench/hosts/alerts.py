@@ -70,14 +70,14 @@ class MessageReceiver:
         return f"http://127.0.0.1:{self.server.server_address[1]}/alerts"
 
     def wait(self, count: int, seconds: float) -> tuple[float, Json]:
-        """Wait for message number `count` (from 1) and return its arrival time and content. Raises Broken."""
+        """Wait for message number `count` (from 1) and return its arrival time and content. Raises PlatformError."""
         with self.arrival:
             if not self.arrival.wait_for(lambda: len(self.arrived) >= count, seconds):
-                raise platforms.Broken(f"message {count} did not arrive within {seconds:.0f} s")
+                raise platforms.PlatformError(f"message {count} did not arrive within {seconds:.0f} s")
             return self.arrived[count - 1]
 
 
-class AlertPlatform(score_client.Platform):
+class AlertPlatform(score_client.PlatformClient):
     """Administrator's client of a running platform, with a trigger whose channel is this program."""
 
     def __init__(self, home: Path, reported: MessageReceiver) -> None:
@@ -92,14 +92,16 @@ class AlertPlatform(score_client.Platform):
         self.trigger = self.post("/triggers", body)
 
     def alert(self, title: str, host: str, **more: object) -> Json:
-        """Send one alert about a host. Return the response of the trigger. Raises Broken."""
+        """Send one alert about a host. Return the response of the trigger. Raises PlatformError."""
         body = {"title": title, "host": host, "sent": time.time_ns(), **more}
         headers = {"Authorization": f"Bearer {self.trigger['secret']}"}
         answer = httpx2.post(
             self.url.rstrip("/") + self.trigger["path"], json=body, headers=headers, timeout=30.0
         )
         if answer.status_code != 202:
-            raise platforms.Broken(f"the alert was answered with {answer.status_code}: {answer.text[:200]}")
+            raise platforms.PlatformError(
+                f"the alert was answered with {answer.status_code}: {answer.text[:200]}"
+            )
         return dict(answer.json())
 
 
@@ -109,7 +111,7 @@ def read_database_url(home: Path) -> str:
     return str(state["database_url"])
 
 
-def first_sample_s(url: str, diagnosis: int, sent: float) -> float:
+def measure_first_sample_s(url: str, diagnosis: int, sent: float) -> float:
     """Return the seconds from an alert to the first load average in its diagnosis; logs of the host start earlier."""
     query = """
         SELECT min(series_chunk.t0_ns) FROM series_chunk JOIN run ON run.id = series_chunk.run_id
@@ -119,7 +121,7 @@ def first_sample_s(url: str, diagnosis: int, sent: float) -> float:
     with psycopg.connect(url) as connection:
         row = connection.execute(query, [diagnosis]).fetchone()
     if row is None or row[0] is None:
-        raise platforms.Broken("no sample was stored")
+        raise platforms.PlatformError("no sample was stored")
     return float(row[0]) / 1e9 - sent
 
 
@@ -151,16 +153,16 @@ def measure_alert(
         host = platform.add_host(live.host, name)
         platform.post("/unattended-tiers", {"label": {"lab": name}})
         if live.access_log:
-            platform.declare(name, live.access_log)
+            platform.declare_service(name, live.access_log)
         time.sleep(fault.seconds)
         sent = time.time()
         text = platform.alert(f"alert {number}", name)
         answered = time.time()
         if text["started"] != 1:
-            raise platforms.Broken(f"alert {number} started nothing: {text}")
+            raise platforms.PlatformError(f"alert {number} started nothing: {text}")
         at, message = reported.wait(number, ANSWER_S)
-        sample = first_sample_s(url, int(message["diagnosis"]), sent)
-        platform.retire(f"/hosts/{host}")
+        sample = measure_first_sample_s(url, int(message["diagnosis"]), sent)
+        platform.delete_quietly(f"/hosts/{host}")
     return {
         "fault": fault.id,
         "http": answered - sent,
@@ -230,7 +232,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="alerts-", ignore_cleanup_errors=True) as top:
         home = Path(top) / "home"
         try:
-            with platforms.running_platform(ROOT, home, Path(top) / "up.log", UP_S):
+            with platforms.run_platform(ROOT, home, Path(top) / "up.log", UP_S):
                 platform = AlertPlatform(home, reported)
                 url = read_database_url(home)
                 rows = measure_alerts(platform, reported, url, choose_faults(chosen.alerts, rng), rng)

@@ -34,11 +34,11 @@ from types import TracebackType
 from bench.support.own_capture import (
     PR_SET_CHILD_SUBREAPER,
     PR_SET_PDEATHSIG,
-    Captured,
-    cpu_s,
-    disk_peak,
+    OwnCaptureResult,
+    read_cpu_s,
     retry_occupied,
     run_capture,
+    sample_disk_peak,
     set_process_option,
 )
 from collectors.contract import Tier
@@ -46,9 +46,9 @@ from collectors.plans import PLANS, Plan, scale_plan
 from collectors.registry import COLLECTORS
 from collectors.runner import program
 
-GOAL = {Tier.LIGHT: 0.01, Tier.STANDARD: 0.03, Tier.DEEP: 0.25}
+MAX_SLOWDOWN = {Tier.LIGHT: 0.01, Tier.STANDARD: 0.03, Tier.DEEP: 0.25}
 CPUS = len(os.sched_getaffinity(0))
-SLOT = 64  # bytes; one cache line for each counter
+SLOT_BYTES = 64  # one cache line for each counter
 REST_S = 0.7
 
 
@@ -56,7 +56,7 @@ class Workload:
     """One busy process per CPU, with a counter of completed units of work."""
 
     def __init__(self) -> None:
-        self.counters = mmap.mmap(-1, SLOT * CPUS)
+        self.counters = mmap.mmap(-1, SLOT_BYTES * CPUS)
         self.pids: list[int] = []
 
     def __enter__(self) -> Workload:
@@ -65,7 +65,7 @@ class Workload:
             if pid == 0:
                 with contextlib.suppress(BaseException):
                     set_process_option(PR_SET_PDEATHSIG, signal.SIGKILL)
-                    self._work(at)
+                    self._run_forever(at)
                 os._exit(1)
             self.pids.append(pid)
         return self
@@ -77,7 +77,7 @@ class Workload:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
 
-    def _work(self, at: int) -> None:
+    def _run_forever(self, at: int) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         memory = bytearray(32 << 20)
         block = bytes(64 << 10)
@@ -94,19 +94,19 @@ class Workload:
             start = (done << 20) % len(memory)
             memory[start : start + (1 << 20)] = memory[-1 << 20 :]
             done += 1
-            struct.pack_into("Q", self.counters, at * SLOT, done)
+            struct.pack_into("Q", self.counters, at * SLOT_BYTES, done)
 
-    def cpu_s(self) -> float:
+    def read_cpu_s(self) -> float:
         """Return the CPU seconds of all processes so far."""
-        return sum(cpu_s(pid) for pid in self.pids)
+        return sum(read_cpu_s(pid) for pid in self.pids)
 
-    def done(self) -> int:
+    def count_done(self) -> int:
         """Return the completed units of work of all processes so far."""
-        return sum(struct.unpack_from("Q", self.counters, at * SLOT)[0] for at in range(CPUS))
+        return sum(struct.unpack_from("Q", self.counters, at * SLOT_BYTES)[0] for at in range(CPUS))
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class WorkloadWindow:
     """Result of a window: units of work per second of wall time and per CPU second, and the CPU share (0 to 1)."""
 
     rate: float
@@ -115,7 +115,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class WindowStart:
     """The counters at the start of a window."""
 
     work: Workload
@@ -124,70 +124,78 @@ class Begun:
     at: float
 
     @classmethod
-    def now(cls, work: Workload) -> Begun:
+    def read_counters(cls, work: Workload) -> WindowStart:
         """Read the counters after a pause of REST_S."""
         time.sleep(REST_S)
-        return cls(work, work.done(), work.cpu_s(), time.monotonic())
+        return cls(work, work.count_done(), work.read_cpu_s(), time.monotonic())
 
-    def end(self) -> Window:
+    def finish_window(self) -> WorkloadWindow:
         """Return the window that ends now."""
-        took, done = time.monotonic() - self.at, self.work.done() - self.done
-        cpu = self.work.cpu_s() - self.cpu_s
-        return Window(done / took, done / cpu, cpu / took / CPUS)
+        took, done = time.monotonic() - self.at, self.work.count_done() - self.done
+        cpu = self.work.read_cpu_s() - self.cpu_s
+        return WorkloadWindow(done / took, done / cpu, cpu / took / CPUS)
 
 
-def measure_window(work: Workload, seconds: float) -> Window:
+def measure_window(work: Workload, seconds: float) -> WorkloadWindow:
     """Measure a window without a capture."""
-    begun = Begun.now(work)
+    start = WindowStart.read_counters(work)
     time.sleep(seconds)
-    return begun.end()
+    return start.finish_window()
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class PlanCost:
     """The cost of a plan: one value of each comparison per pair, and its runs."""
 
     plan: Plan
-    slower: list[float]
+    slowdowns: list[float]
     control: list[float]
-    dearer: list[float]
-    dearer_control: list[float]
-    runs: list[Captured]
+    cpu_costs: list[float]
+    cpu_cost_controls: list[float]
+    runs: list[OwnCaptureResult]
     disk: int
-    had: list[float]
+    cpu_shares: list[float]
 
 
-def measure_plan(work: Workload, plan: Plan, pairs: int) -> Figures:
+def measure_plan(work: Workload, plan: Plan, pairs: int) -> PlanCost:
     """Measure a plan: a warm-up run, which determines window length and disk usage, then the pairs."""
     jobs = [
         program.CollectorJob.of(COLLECTORS[collector.id], collector.seconds) for collector in plan.collectors
     ]
     disk: list[int] = []
-    with disk_peak(run := str(uuid.uuid4()), disk):
+    with sample_disk_peak(run := str(uuid.uuid4()), disk):
         window = retry_occupied(lambda: run_capture(jobs, run)).seconds
-    runs: list[Captured] = []
+    runs: list[OwnCaptureResult] = []
 
-    def watched() -> Window:
-        begun = Begun.now(work)
+    def measure_capture_window() -> WorkloadWindow:
+        start = WindowStart.read_counters(work)
         result = run_capture(jobs, str(uuid.uuid4()))
         runs.append(result)
-        return begun.end()
+        return start.finish_window()
 
-    slower, control = [], []
-    dearer, dearer_control = [], []
-    had: list[float] = []
+    slowdowns, control = [], []
+    cpu_costs, cpu_cost_controls = [], []
+    cpu_shares: list[float] = []
     for pair in range(pairs):
         if pair % 2 == 0:
-            a, c, b = measure_window(work, window), measure_window(work, window), retry_occupied(watched)
+            a, c, b = (
+                measure_window(work, window),
+                measure_window(work, window),
+                retry_occupied(measure_capture_window),
+            )
         else:
-            b, c, a = retry_occupied(watched), measure_window(work, window), measure_window(work, window)
-        slower.append(1 - b.rate / c.rate)
+            b, c, a = (
+                retry_occupied(measure_capture_window),
+                measure_window(work, window),
+                measure_window(work, window),
+            )
+        slowdowns.append(1 - b.rate / c.rate)
         control.append(1 - a.rate / c.rate)
-        dearer.append(1 - b.per_cpu_s / c.per_cpu_s)
-        dearer_control.append(1 - a.per_cpu_s / c.per_cpu_s)
-        had += [a.share, c.share]
-        sys.stderr.write(f"{plan.id} pair {pair + 1}: {slower[-1]:+.2%}, control {control[-1]:+.2%}\n")
-    return Figures(plan, slower, control, dearer, dearer_control, runs, disk[0], had)
+        cpu_costs.append(1 - b.per_cpu_s / c.per_cpu_s)
+        cpu_cost_controls.append(1 - a.per_cpu_s / c.per_cpu_s)
+        cpu_shares += [a.share, c.share]
+        sys.stderr.write(f"{plan.id} pair {pair + 1}: {slowdowns[-1]:+.2%}, control {control[-1]:+.2%}\n")
+    return PlanCost(plan, slowdowns, control, cpu_costs, cpu_cost_controls, runs, disk[0], cpu_shares)
 
 
 def format_spread(values: list[float]) -> str:
@@ -195,47 +203,47 @@ def format_spread(values: list[float]) -> str:
     return f"{statistics.median(values):+.1%} [{min(values):+.1%} to {max(values):+.1%}]"
 
 
-def judge_goal(figures: Figures) -> str:
+def judge_goal(plan_cost: PlanCost) -> str:
     """Return whether the goal is met (even by the worst pair), missed (even by the best pair), or not decided.
 
     With n pairs, the range contains the true median in all but 2 ** (1 - n) of cases. If the control deviates by more
     than the goal or the slow-down, the goal is not decided.
     """
-    goal = GOAL[figures.plan.tier]
-    noise = max(abs(value) for value in figures.control)
-    middle = statistics.median(figures.slower)
+    goal = MAX_SLOWDOWN[plan_cost.plan.tier]
+    noise = max(abs(value) for value in plan_cost.control)
+    middle = statistics.median(plan_cost.slowdowns)
     below = "; the slow-down is below the noise" if abs(middle) <= noise else ""
-    if max(figures.slower) <= goal and noise <= goal:
+    if max(plan_cost.slowdowns) <= goal and noise <= goal:
         return f"met{below}"
-    if min(figures.slower) > goal and not below:
+    if min(plan_cost.slowdowns) > goal and not below:
         return "missed"
     if noise > goal:
         return f"not decided: noise of {noise:.1%}{below}"
     return f"not decided: median {'within' if middle <= goal else 'above'} it{below}"
 
 
-def format_row(figures: Figures) -> str:
+def format_row(plan_cost: PlanCost) -> str:
     """Format one line of the table."""
 
     def middle(values: list[float]) -> float:
         return statistics.median(values)
 
-    cpu = middle([run.cpu_s for run in figures.runs])
-    share = middle([run.cpu_s / run.seconds for run in figures.runs])
+    cpu = middle([run.cpu_s for run in plan_cost.runs])
+    share = middle([run.cpu_s / run.seconds for run in plan_cost.runs])
     cells = [
-        f"{figures.plan.id} ({figures.plan.tier.value})",
-        format_spread(figures.slower),
-        format_spread(figures.control),
-        format_spread(figures.dearer),
-        format_spread(figures.dearer_control),
-        f"<= {GOAL[figures.plan.tier]:.0%}: {judge_goal(figures)}",
-        f"{middle([run.seconds for run in figures.runs]):.1f}",
+        f"{plan_cost.plan.id} ({plan_cost.plan.tier.value})",
+        format_spread(plan_cost.slowdowns),
+        format_spread(plan_cost.control),
+        format_spread(plan_cost.cpu_costs),
+        format_spread(plan_cost.cpu_cost_controls),
+        f"<= {MAX_SLOWDOWN[plan_cost.plan.tier]:.0%}: {judge_goal(plan_cost)}",
+        f"{middle([run.seconds for run in plan_cost.runs]):.1f}",
         f"{cpu:.2f}",
         f"{share:.1%} of one, {share / CPUS:.1%} of all",
-        f"{middle([run.own_cpu_s for run in figures.runs]):.2f}",
-        f"{middle([run.collectors_cpu_s for run in figures.runs]):.2f}",
-        f"{middle([run.sent for run in figures.runs]) / 1e3:,.0f}",
-        f"{figures.disk / 1e3:,.0f}",
+        f"{middle([run.own_cpu_s for run in plan_cost.runs]):.2f}",
+        f"{middle([run.collectors_cpu_s for run in plan_cost.runs]):.2f}",
+        f"{middle([run.sent for run in plan_cost.runs]) / 1e3:,.0f}",
+        f"{plan_cost.disk / 1e3:,.0f}",
     ]
     return f"| {' | '.join(cells)} |"
 
@@ -254,11 +262,12 @@ def main() -> None:
         plans = [
             measure_plan(work, scale_plan(PLANS[name], chosen.seconds), chosen.pairs) for name in chosen.plans
         ]
-    had = [share for plan in plans for share in plan.had]
+    cpu_shares = [share for plan in plans for share in plan.cpu_shares]
     print(
         f"{chosen.pairs} pairs, captures of {chosen.seconds} s, {CPUS} CPUs, all busy; Linux {os.uname().release};"
         f" load average {load:.1f} before the workload began. Without a capture the workload had"
-        f" {statistics.median(had):.1%} of the CPUs, {min(had):.1%} in the worst window; the rest went to other work.\n"
+        f" {statistics.median(cpu_shares):.1%} of the CPUs, {min(cpu_shares):.1%} in the worst window;"
+        " the rest went to other work.\n"
     )
     head = (
         "plan", "slow-down: median [range]", "control, no capture", "work per CPU second, less by", "its control",

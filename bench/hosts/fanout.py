@@ -46,9 +46,9 @@ from sqlalchemy import select
 
 from lab.hosts import Lab, LabHost
 
-TICKS = os.sysconf("SC_CLK_TCK")
-CAME_HOME = ("ingesting", "done")
-OVER = (*CAME_HOME, "partial", "failed", "canceled", "expired")
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+STORED_STATES = ("ingesting", "done")
+FINAL_STATES = (*STORED_STATES, "partial", "failed", "canceled", "expired")
 
 
 def list_process_tree(pid: int) -> list[int]:
@@ -67,16 +67,16 @@ def list_process_tree(pid: int) -> list[int]:
     return result
 
 
-def cpu_s(pid: int) -> float:
+def read_cpu_s(pid: int) -> float:
     """Return the CPU seconds of a process and of all children that it has waited for."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except FileNotFoundError:
         return 0.0
-    return sum(int(fields[n]) for n in (11, 12, 13, 14)) / TICKS
+    return sum(int(fields[n]) for n in (11, 12, 13, 14)) / TICKS_PER_S
 
 
-def pss_mb(pid: int) -> float:
+def read_pss_mb(pid: int) -> float:
     """Return the proportional set size of a process in MiB; 0 if it cannot be read."""
     try:
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
@@ -87,7 +87,7 @@ def pss_mb(pid: int) -> float:
     return 0.0
 
 
-def alone_mb() -> float:
+def measure_unforked_mb() -> float:
     """Return the PSS in MiB of a child that is not forked: an idle new interpreter with the same imports."""
     code = "import culprit.jobs.capture.session, sys; print(1, flush=True); sys.stdin.read()"
     child = subprocess.Popen(
@@ -95,7 +95,7 @@ def alone_mb() -> float:
     )
     assert child.stdin is not None and child.stdout is not None
     child.stdout.readline()
-    result = pss_mb(child.pid)
+    result = read_pss_mb(child.pid)
     child.stdin.close()
     child.wait()
     return result
@@ -135,7 +135,7 @@ def measure_fanout(
     db: Database, worker: int, actor: object, hosts: list[UUID], plan: str, seconds: int
 ) -> dict[str, object]:
     """Run one capture over all hosts and measure the worker during it."""
-    before = sum(cpu_s(pid) for pid in list_process_tree(worker))
+    before = sum(read_cpu_s(pid) for pid in list_process_tree(worker))
     begun = time.monotonic()
     with unit_of_work(db.sessions) as session:
         capture_create = CaptureCreate(host_ids=hosts, plan=plan, seconds=seconds, reason="bench")
@@ -143,29 +143,29 @@ def measure_fanout(
     peak, at_peak, together = 0.0, 0, 0
     while True:
         pids = list_process_tree(worker)
-        memory = sum(pss_mb(pid) for pid in pids)
+        memory = sum(read_pss_mb(pid) for pid in pids)
         if memory > peak:
             peak, at_peak = memory, len(pids) - 2
         with db.sessions() as session:
             states = session.scalars(select(Run.state).where(Run.capture_id == capture)).all()
         together = max(together, sum(state == "running" for state in states))
-        if all(state in OVER for state in states):
+        if all(state in FINAL_STATES for state in states):
             break
         time.sleep(0.5)
     wall = time.monotonic() - begun
     time.sleep(2)
     with db.sessions() as session:
         runs = session.scalars(select(Run).where(Run.capture_id == capture)).unique().all()
-    idle = sum(pss_mb(pid) for pid in list_process_tree(worker))
+    idle = sum(read_pss_mb(pid) for pid in list_process_tree(worker))
     return {
         "hosts": len(hosts),
-        "came_home": sum(run.state in CAME_HOME and run.failure is None for run in runs),
+        "stored": sum(run.state in STORED_STATES and run.failure is None for run in runs),
         "at_once": together,
         "wall_s": round(wall, 1),
         "beyond_plan_s": round(wall - seconds, 1),
-        "server_cpu_s": round(sum(cpu_s(pid) for pid in list_process_tree(worker)) - before, 2),
+        "server_cpu_s": round(sum(read_cpu_s(pid) for pid in list_process_tree(worker)) - before, 2),
         "host_cpu_s": round(sum(run.host_cpu_ms or 0 for run in runs) / 1000, 1),
-        "bytes_home": sum(run.bytes for run in runs),
+        "bytes_stored": sum(run.bytes for run in runs),
         "pss_peak_mb": round(peak),
         "children_at_peak": at_peak,
         "pss_idle_mb": round(idle),
@@ -210,7 +210,7 @@ def main() -> None:
         stack.callback(worker.terminate)
         actor, ids = add_hosts(db, hosts)
         measure_fanout(db, worker.pid, actor, ids[:1], chosen.plan, 1)  # so that everything is warm
-        print(json.dumps({"pss_of_an_unforked_child_mb": round(alone_mb(), 1)}), flush=True)
+        print(json.dumps({"pss_of_an_unforked_child_mb": round(measure_unforked_mb(), 1)}), flush=True)
         for count in chosen.hosts:
             print(
                 json.dumps(measure_fanout(db, worker.pid, actor, ids[:count], chosen.plan, chosen.seconds)),

@@ -36,7 +36,7 @@ from collectors.plans import PLANS, scale_plan
 from collectors.registry import COLLECTORS
 from collectors.runner import program
 
-_PER_PROCESS = 16_000  # sockets of one process, below the usual limit of open files
+_SOCKETS_PER_PROCESS = 16_000  # sockets of one process, below the usual limit of open files
 
 
 @contextlib.contextmanager
@@ -57,8 +57,8 @@ def add_processes(count: int) -> Iterator[None]:
 def add_sockets(count: int) -> Iterator[None]:
     """Keep loopback connections with this many sockets in processes of their own, as servers have them."""
     with contextlib.ExitStack() as stack:
-        for number in range(-(-count // _PER_PROCESS)):
-            share = min(_PER_PROCESS, count - number * _PER_PROCESS)
+        for number in range(-(-count // _SOCKETS_PER_PROCESS)):
+            share = min(_SOCKETS_PER_PROCESS, count - number * _SOCKETS_PER_PROCESS)
             code = f"from bench.hosts.look_cost import hold_sockets; hold_sockets({share}, {number})"
             command = [sys.executable, "-c", code]
             child = stack.enter_context(
@@ -88,7 +88,7 @@ def hold_sockets(count: int, number: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class LookCost:
+class TriageCost:
     """One triage: CPU seconds of all its processes, by collector as the run reports them, and of a forecast."""
 
     cpu_s: float
@@ -97,7 +97,7 @@ class LookCost:
     starts: int
 
 
-def measure_look(seconds: int) -> LookCost:
+def measure_triage(seconds: int) -> TriageCost:
     """Measure a triage of the checkout in the current directory, which may be an older one without a forecast."""
     plan = scale_plan(PLANS["triage"], seconds)
     chosen = {item.id: item.seconds for item in plan.collectors}
@@ -115,7 +115,7 @@ def measure_look(seconds: int) -> LookCost:
     before = read_starts()
     captured = retry_occupied(lambda: run_capture(jobs, str(uuid.uuid4())))
     by_collector = dict(getattr(captured, "collectors_s", {}))
-    return LookCost(captured.cpu_s, forecast_s, by_collector, read_starts() - before)
+    return TriageCost(captured.cpu_s, forecast_s, by_collector, read_starts() - before)
 
 
 def read_starts() -> int:
@@ -124,30 +124,31 @@ def read_starts() -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith("processes "))
 
 
-def measure_elsewhere(folder: Path, seconds: int) -> LookCost:
+def measure_elsewhere(folder: Path, seconds: int) -> TriageCost:
     """Measure in a process of its own, with the modules of the checkout in that folder."""
     code = (
         "import json, sys; sys.path.insert(0, sys.argv[1]); from dataclasses import asdict\n"
         "import importlib.util as u; s = u.spec_from_file_location('look_cost', sys.argv[2]);"
         " m = u.module_from_spec(s)\n"
         "sys.modules['look_cost'] = m; s.loader.exec_module(m)\n"
-        "m.set_process_option(m.PR_SET_CHILD_SUBREAPER, 1); print(json.dumps(asdict(m.measure_look(int(sys.argv[3])))))"
+        "m.set_process_option(m.PR_SET_CHILD_SUBREAPER, 1);"
+        " print(json.dumps(asdict(m.measure_triage(int(sys.argv[3])))))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(folder), __file__, str(seconds)],
         cwd=folder, stdout=subprocess.PIPE, check=True, env={**os.environ, "PYTHONPATH": str(folder)},
     )  # fmt: skip
-    return LookCost(**json.loads(done.stdout))
+    return TriageCost(**json.loads(done.stdout))
 
 
-def print_size(label: str, results: list[LookCost], base: list[LookCost], smallest: float) -> float:
+def print_size(label: str, results: list[TriageCost], base: list[TriageCost], smallest: float) -> float:
     """Print one line of the table; return the median CPU seconds."""
-    cpu_s = statistics.median(look.cpu_s for look in results)
-    forecast_s = statistics.median(look.forecast_s for look in results)
-    ratios = [look.forecast_s / look.cpu_s for look in results]
-    before = f"{statistics.median(look.cpu_s for look in base):.2f}" if base else "-"
-    pairs = [look.cpu_s / other.cpu_s for look, other in zip(results, base, strict=False)]
-    starts = round(statistics.median(look.starts for look in results))
+    cpu_s = statistics.median(cost.cpu_s for cost in results)
+    forecast_s = statistics.median(cost.forecast_s for cost in results)
+    ratios = [cost.forecast_s / cost.cpu_s for cost in results]
+    before = f"{statistics.median(cost.cpu_s for cost in base):.2f}" if base else "-"
+    pairs = [cost.cpu_s / other.cpu_s for cost, other in zip(results, base, strict=False)]
+    starts = round(statistics.median(cost.starts for cost in results))
     print(
         f"| {label} | {before} | {cpu_s:.2f} | {format_range(pairs)} | {cpu_s / (smallest or cpu_s):.2f} |"
         f" {forecast_s:.2f} | {format_range(ratios)} | {starts} | {os.getloadavg()[0]:.0f} |",
@@ -182,7 +183,7 @@ def main() -> None:
     )
     print("|---|---|---|---|---|---|---|---|---|")
     smallest = 0.0
-    results: list[LookCost] = []
+    results: list[TriageCost] = []
     sizes = [
         *(("processes", count) for count in chosen.processes),
         *(("sockets", count) for count in chosen.sockets),

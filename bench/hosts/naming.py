@@ -63,7 +63,7 @@ def name_on_host(directory: Path) -> HostCost:
     return HostCost(cpu_s, sum_packed(directory / "script.txt", directory / "perf.data"))
 
 
-def leave_to_server(directory: Path, kernel: str) -> HostCost:
+def measure_remaining_work(directory: Path, kernel: str) -> HostCost:
     """Do what is left to do on the host. With another `kernel` than the own, its symbols are sent."""
     (directory / "kallsyms").unlink(missing_ok=True)
     text = f"{PRELUDE}{POSTLUDE}usable perf.data\nnamed_by_server && kernel_symbols\n"
@@ -116,13 +116,13 @@ def main() -> None:
             cwd=directory,
             check=True,
         )
-        leave_to_server(directory, "")
+        measure_remaining_work(directory, "")
         status = (directory / "status.txt").read_text()
         kernel = status.rpartition("kernel ")[2].strip()
         ways: dict[str, Callable[[], HostCost]] = {
             "perf script on the host": lambda: name_on_host(directory),
-            "server, symbols known": lambda: leave_to_server(directory, kernel),
-            "server, first capture after a boot": lambda: leave_to_server(directory, ""),
+            "server, symbols known": lambda: measure_remaining_work(directory, kernel),
+            "server, first capture after a boot": lambda: measure_remaining_work(directory, ""),
         }
         costs = {way: [] for way in ways}  # type: dict[str, list[HostCost]]
         for _ in range(chosen.pairs):

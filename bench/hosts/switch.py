@@ -2,7 +2,7 @@
 
     ./culprit bench switch [--rounds 20]
 
-Starts `./culprit up` of this checkout over data of its own. Two callers order one short capture of this machine after
+Starts `./culprit up` of this checkout over data of its own. Two callers request one short capture of this machine after
 another without a pause, so that there is always one about to start. At some moment of each round the kill switch is
 activated for all hosts; the table of processes, read every few milliseconds, shows when the last session began on the
 host, and not on what the platform reports. All that was started is stopped and removed at the end.
@@ -26,31 +26,31 @@ from culprit.launcher.paths import ROOT
 from bench.hosts.alerts import UP_S, AlertPlatform, MessageReceiver, compute_percentile
 from bench.support import platforms
 
-LOOK_S, YOUNG_S, AFTER_S = 0.01, 0.5, 4.0
+SCAN_INTERVAL_S, MAX_FORK_AGE_S, OBSERVE_S = 0.01, 0.5, 4.0
 
 
-class Sessions:
+class SessionMonitor:
     """When a session of Culprit began on this machine: a child of sshd whose command uses our protocol."""
 
     def __init__(self) -> None:
         self.began: list[float] = []
         self.stop = threading.Event()
-        self.thread = threading.Thread(target=self._watch, daemon=True)
+        self.thread = threading.Thread(target=self._watch_processes, daemon=True)
         self.thread.start()
 
-    def _watch(self) -> None:
+    def _watch_processes(self) -> None:
         known = set(Path("/proc").glob("[0-9]*"))
-        young: dict[Path, float] = {}  # what sshd forked has its own name until it becomes the shell
-        while not self.stop.wait(LOOK_S):
-            now, there = time.time(), set(Path("/proc").glob("[0-9]*"))
-            young = {item: at for item, at in young.items() if now - at < YOUNG_S}
-            young |= dict.fromkeys(there - known, now)
-            for item in [item for item in young if self._ours(item)]:
-                self.began.append(young.pop(item))
-            known = there
+        forked: dict[Path, float] = {}  # what sshd forked has its own name until it becomes the shell
+        while not self.stop.wait(SCAN_INTERVAL_S):
+            now, present = time.time(), set(Path("/proc").glob("[0-9]*"))
+            forked = {item: at for item, at in forked.items() if now - at < MAX_FORK_AGE_S}
+            forked |= dict.fromkeys(present - known, now)
+            for item in [item for item in forked if self._is_session(item)]:
+                self.began.append(forked.pop(item))
+            known = present
 
     @staticmethod
-    def _ours(process: Path) -> bool:
+    def _is_session(process: Path) -> bool:
         with suppress(OSError, IndexError):
             parent = (process / "stat").read_text("utf-8", "replace").rpartition(") ")[2].split()[1]
             if Path(f"/proc/{parent}/comm").read_text("utf-8", "replace").startswith("sshd"):
@@ -58,30 +58,30 @@ class Sessions:
         return False
 
 
-class Callers:
+class CaptureCallers:
     """Callers that request captures without a pause."""
 
     def __init__(self, platform: AlertPlatform) -> None:
         self.platform, self.stop = platform, threading.Event()
         self.host_id = str(platform.get("/hosts", limit=1)["items"][0]["id"])
-        self.ordered = self.refused = 0
-        self.threads = [threading.Thread(target=self._order, daemon=True) for _ in range(2)]
+        self.accepted = self.refused = 0
+        self.threads = [threading.Thread(target=self._request_captures, daemon=True) for _ in range(2)]
         for thread in self.threads:
             thread.start()
 
-    def _order(self) -> None:
+    def _request_captures(self) -> None:
         body = {"host_ids": [self.host_id], "plan": "custom", "collectors": ["vmstat"], "seconds": 1}
         while not self.stop.is_set():
             answer = self.platform.http.post("/captures", json=body)
             if answer.status_code == httpx2.codes.CREATED:
-                self.ordered += 1
+                self.accepted += 1
             else:
                 self.refused += 1
             self.stop.wait(0.4)
 
 
 def measure_rounds(
-    platform: AlertPlatform, sessions: Sessions, count: int, rng: random.Random
+    platform: AlertPlatform, sessions: SessionMonitor, count: int, rng: random.Random
 ) -> list[dict[str, float]]:
     """Activate and deactivate the switch several times; return the measured delays."""
     results = []
@@ -91,7 +91,7 @@ def measure_rounds(
         activated = time.time()
         switch = platform.post("/kill-switches", {"kind": "everywhere", "reason": "bench"})
         answered = time.time()
-        time.sleep(AFTER_S)
+        time.sleep(OBSERVE_S)
         began = sessions.began[before:]
         results.append(
             {
@@ -113,13 +113,13 @@ def main() -> None:
     ask.add_argument("--seed", type=int, default=7, help="of the moments")
     chosen = ask.parse_args()
     platforms.stop_on_term()
-    sessions, load = Sessions(), os.getloadavg()[0]
+    sessions, load = SessionMonitor(), os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="switch-", ignore_cleanup_errors=True) as top:
         home = Path(top) / "home"
         try:
-            with platforms.running_platform(ROOT, home, Path(top) / "up.log", UP_S):
+            with platforms.run_platform(ROOT, home, Path(top) / "up.log", UP_S):
                 platform = AlertPlatform(home, MessageReceiver())
-                callers = Callers(platform)
+                callers = CaptureCallers(platform)
                 result = measure_rounds(platform, sessions, chosen.rounds, random.Random(chosen.seed))
                 callers.stop.set()
         finally:
@@ -128,8 +128,8 @@ def main() -> None:
     last = [item["last"] for item in result if item["last"] == item["last"]]
     answers = [item["answer"] for item in result]
     print(
-        f"{os.cpu_count()} CPUs, load average {load:.1f} before; {len(result)} rounds, {callers.ordered} captures"
-        f" ordered and {callers.refused} refused, "
+        f"{os.cpu_count()} CPUs, load average {load:.1f} before; {len(result)} rounds, {callers.accepted} captures"
+        f" accepted and {callers.refused} refused, "
         f"{sum(item['sessions'] for item in result):.0f} sessions on the host.\n"
         "Sessions that began more than 1 s after the switch was activated: "
         f"{sum(item['after'] for item in result):.0f}. The last began {max(last):+.2f} s after it (median"

@@ -35,7 +35,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from bench.hosts.cost import CPUS, Workload, measure_window
-from bench.support.own_capture import BEAT_S, call_every, make_heartbeat, measure_disk_bytes
+from bench.support.own_capture import HEARTBEAT_S, call_every, make_heartbeat, measure_disk_bytes
 from collectors.runner import lookback, watcher
 from collectors.runner import program as bundle
 from collectors.runner.watcher import ConditionMatch, LookbackBuffer, WatcherCondition, WatcherStatus
@@ -104,14 +104,14 @@ def run_watcher(*conditions: WatcherCondition) -> Iterator[WatcherRun]:
     """Run a watcher for the length of the block."""
     item = WatcherRun(*conditions)
     try:
-        with call_every(BEAT_S, make_heartbeat(item.child)):
+        with call_every(HEARTBEAT_S, make_heartbeat(item.child)):
             item.await_message(WatcherStatus, 1)
             yield item
     finally:
         item.end()
 
 
-def spent_ms(run: str) -> float:
+def read_cpu_ms(run: str) -> float:
     """CPU time of the running processes of a watcher, and of their children that have ended."""
     total = 0
     mark = f"CULPRIT_RUN={run}".encode()
@@ -125,7 +125,7 @@ def spent_ms(run: str) -> float:
     return total * 1000 / os.sysconf("SC_CLK_TCK")
 
 
-def _of(pid: int) -> tuple[float, float]:
+def _read_cost(pid: int) -> tuple[float, float]:
     """CPU of a process in milliseconds, and its resident set in KiB."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     status = Path(f"/proc/{pid}/status").read_text()
@@ -152,13 +152,16 @@ def compare_recorders(seconds: float) -> None:
                 for name, line in others.items()
             }
             time.sleep(3)
-            ours, first = spent_ms(buffer.run), {name: _of(item.pid) for name, item in started.items()}
+            ours, first = (
+                read_cpu_ms(buffer.run),
+                {name: _read_cost(item.pid) for name, item in started.items()},
+            )
             size = {name: Path(top, name).stat().st_size for name in started}
             before = buffer.await_message(WatcherStatus, 1)[1]
             time.sleep(seconds)
             after = buffer.messages[-1][1]
             assert isinstance(before, WatcherStatus) and isinstance(after, WatcherStatus)
-            cpu = (spent_ms(buffer.run) - ours) / seconds
+            cpu = (read_cpu_ms(buffer.run) - ours) / seconds
             stored = (after.lookback_bytes - before.lookback_bytes) * 1e9 / (after.boot_ns - before.boot_ns)
             on_disk = 0.0 if str(buffer.directory()).startswith("/dev/shm") else stored
             print(
@@ -166,7 +169,7 @@ def compare_recorders(seconds: float) -> None:
             )
             print(f"      ({stored / 1024:.1f} KiB/s stored; over {seconds:g} s)")
             for name, item in started.items():
-                spent, resident = _of(item.pid)
+                spent, resident = _read_cost(item.pid)
                 its = (spent - first[name][0]) / seconds
                 wrote = (Path(top, name).stat().st_size - size[name]) / seconds
                 ratio = cpu / its if its else float("nan")
@@ -186,9 +189,9 @@ def measure_cost(pairs: int, seconds: float) -> None:
         for _ in range(pairs):
             before = measure_window(work, seconds)
             with run_watcher() as buffer:
-                first, began = spent_ms(buffer.run), time.monotonic()
+                first, began = read_cpu_ms(buffer.run), time.monotonic()
                 window = measure_window(work, seconds)
-                cpu.append((spent_ms(buffer.run) - first) / (time.monotonic() - began))
+                cpu.append((read_cpu_ms(buffer.run) - first) / (time.monotonic() - began))
                 last = buffer.await_message(WatcherStatus, 2)[1]
                 assert isinstance(last, WatcherStatus)
                 rss, stored = max(rss, last.rss_kb), max(stored, last.lookback_bytes)
@@ -249,34 +252,34 @@ def measure_aborts(count: int) -> None:
     ways = ("input ends", "guard", "main", "awk")
     for n in range(count):
         item = WatcherRun(WatcherCondition("load1", limit=1e9))
-        with call_every(BEAT_S, make_heartbeat(item.child)):
+        with call_every(HEARTBEAT_S, make_heartbeat(item.child)):
             item.await_message(WatcherStatus, 1)
             directory = item.directory()
             time.sleep(random.random() * 3)
             way = ways[n % len(ways)]
             if way != "input ends":
-                os.kill(_pid(directory, way), signal.SIGKILL)
+                os.kill(_read_pid(directory, way), signal.SIGKILL)
         if way == "input ends":
             item.end()
         began = time.monotonic()
-        while (_alive(item.run) or directory.exists()) and time.monotonic() - began < 20:
+        while (_list_alive(item.run) or directory.exists()) and time.monotonic() - began < 20:
             item.child.poll()  # as sshd would: a killed process is a zombie until its parent reads its status
             time.sleep(0.1)
         slowest = max(slowest, time.monotonic() - began)
-        left += bool(_alive(item.run)) + directory.exists()
+        left += bool(_list_alive(item.run)) + directory.exists()
         if way != "input ends":
             item.end()
     print(f"{count} aborts ({', '.join(ways)}): {left} left behind; clean after {slowest:.1f} s at most")
 
 
-def _pid(directory: Path, who: str) -> int:
+def _read_pid(directory: Path, who: str) -> int:
     if who == "awk":
         return int((directory / "l" / "s1").read_text().split()[0])
     lines = (directory / "manifest").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(f"{who} "))
 
 
-def _alive(run: str) -> list[str]:
+def _list_alive(run: str) -> list[str]:
     results = []
     mark = f"CULPRIT_RUN={run}".encode()
     for entry in Path("/proc").glob("[0-9]*"):

@@ -48,17 +48,17 @@ from bench.screens import incident_screen
 from collectors.contract import Sentence
 
 SMALL, LARGE = (2, 1), (20, 10)
-BOOKS = ["intermittent-packet-loss", "thread-oversubscription", "major-page-faults"]
-FIRES, SILENT = 12, 5
+PLAYBOOKS = ["intermittent-packet-loss", "thread-oversubscription", "major-page-faults"]
+MATCHED_EVERY, UNMATCHED_EVERY = 12, 5
 MISSING = Sentence("missing.not_collected", {"collector": "perf_record"})
 
 
 def build_finding(at: int, rule: Rule, run: str) -> Finding:
     """Return the finding of a rule: every twelfth matches, every fifth is inconclusive."""
     number = Number("x", 42.0, "pct", ">", 5.0, (Citation(run, "cpu_stat", run, "samples", (3, 9)),))
-    if at % FIRES == 0:
+    if at % MATCHED_EVERY == 0:
         return Finding(rule.id, "matched", "warn", rule.strength, (("pid", "4711"),), (number,))
-    if at % SILENT == 0:
+    if at % UNMATCHED_EVERY == 0:
         return Finding(rule.id, "not_evaluated", "warn", rule.strength, (), (), MISSING)
     return Finding(rule.id, "not_matched", "warn", rule.strength, (), (number,))
 
@@ -76,7 +76,9 @@ def seed_incident(session: Session, actor: Actor, size: tuple[int, int]) -> Inci
     session.add_all(rows)
     session.flush()
     incident_host_requests = [IncidentHostRequest(host_id=row.id) for row in rows]
-    incident_create = IncidentCreate(title=f"{hosts} hosts", hosts=incident_host_requests, playbooks=BOOKS)
+    incident_create = IncidentCreate(
+        title=f"{hosts} hosts", hosts=incident_host_requests, playbooks=PLAYBOOKS
+    )
     incident = service.create_incident(session, actor, incident_create)
     begin = datetime.now(UTC) - timedelta(hours=1)
     for number in range(captures):

@@ -40,8 +40,8 @@ SECOND = 10**9
 CPUS = 8
 #: Series that a triage stores and a timeline shows by default, one value a second.
 MATRICES = ("cpu.busy_pct", "cpu.sys_pct")
-PLAIN = ("load.avg1", "sched.runq", "cpu.total_busy_pct", "mem.available_pct", "mem.pgmajfault_per_s")
-PARTS = ("chain", "evidence", "timeline", "reacts")
+PLAIN_SERIES = ("load.avg1", "sched.runq", "cpu.total_busy_pct", "mem.available_pct", "mem.pgmajfault_per_s")
+SCREEN_PARTS = ("chain", "evidence", "timeline", "reacts")
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 Seed = Callable[[Session, Actor], Incident]
 
@@ -55,7 +55,7 @@ def add_series(session: Session, incident: Incident) -> None:
         runs.setdefault(run.host_id, []).append(run)
     rng = np.random.default_rng(1)
     for host_id, mine in runs.items():
-        for metric in (*MATRICES, *PLAIN):
+        for metric in (*MATRICES, *PLAIN_SERIES):
             _add_host_series(session, rng, host_id, metric, mine)
 
 
@@ -99,7 +99,7 @@ def _add_host_series(
 
 
 def measure_screen(seed: Seed, opens: int, asks: int) -> dict[str, Any]:
-    """What the browser saw. Raises platforms.Broken where the platform or the page does not come up."""
+    """What the browser saw. Raises platforms.PlatformError where the platform or the page does not come up."""
     platforms.stop_on_term()
     with ExitStack() as stack:
         top = Path(
@@ -108,8 +108,8 @@ def measure_screen(seed: Seed, opens: int, asks: int) -> dict[str, Any]:
         home = top / "home"
         chromium = platforms.prepare_browser()
         stack.callback(platforms.purge_data, ROOT, home)
-        with platforms.running_platform(ROOT, home, top / "up.log", UP_S) as platform:
-            incident = _written(platform["database_url"], seed)
+        with platforms.run_platform(ROOT, home, top / "up.log", UP_S) as platform:
+            incident = _store_incident(platform["database_url"], seed)
             requested = {
                 "chromium": chromium, "url": platform["url"], "login_url": platform["login_url"],
                 "incident": incident, "opens": opens, "asks": asks,
@@ -117,13 +117,13 @@ def measure_screen(seed: Seed, opens: int, asks: int) -> dict[str, Any]:
             return platforms.run_browser(Path(__file__).with_name("incident.mjs"), requested, BROWSER_S)
 
 
-def _written(url: str, seed: Seed) -> str:
+def _store_incident(url: str, seed: Seed) -> str:
     database = Database(url.replace("postgresql://", "postgresql+psycopg://", 1))
     try:
         with database.sessions() as session:
             admin = session.scalars(select(UserAccount).where(UserAccount.role == "admin")).first()
             if admin is None:
-                raise platforms.Broken("the platform has no admin")
+                raise platforms.PlatformError("the platform has no admin")
             incident = seed(session, Actor(admin.id, admin.name, "admin"))
             add_series(session, incident)
             session.commit()
@@ -140,7 +140,7 @@ def format_tables(result: dict[str, Any]) -> str:
         "|---|---|---|",
     ]
     messages = {"reacts": "the next step answers to its key (all above drawn)"}
-    for part in PARTS:
+    for part in SCREEN_PARTS:
         cells = [
             f"{statistics.median(values):.0f}, {max(values):.0f}"
             for values in ([item[part] for item in result["opens"][how]] for how in ("cold", "warm"))

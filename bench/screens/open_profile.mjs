@@ -6,14 +6,18 @@ import { launchBrowser, options, signIn, VIEW, waitForProfile } from "./profile_
 
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".txt": "text/plain" };
 
-/** Runs in the page: milliseconds since the navigation when the drawing was painted, or null before. */
+/**
+ * Runs in the page: milliseconds since the navigation when the drawing was painted, or null before. `ours` is the first
+ * drawing, which comes before the application; `page` is the drawing of the application, with pointer and keys.
+ */
 function painted(side) {
   if (window.benchPainted) return window.benchPainted;
-  const flame = document.querySelector('[data-testid="flame"]');
+  const names = side === "ours" ? ["early-flame", "flame"] : ["flame"];
+  const flame = document.querySelector(names.map((name) => `[data-testid="${name}"]`).join());
   const isReady =
-    side === "ours"
-      ? Number(flame?.dataset.frames) > 0 && flame.querySelector("svg, canvas")
-      : /Left Heavy/.test(document.body?.textContent ?? "");
+    side === "theirs"
+      ? /Left Heavy/.test(document.body?.textContent ?? "")
+      : Number(flame?.dataset.frames) > 0 && flame.querySelector("svg, canvas");
   if (!window.benchWaits && isReady) {
     window.benchWaits = true;
     // A message sent in the frame's callback is delivered after that frame was laid out and painted.
@@ -43,7 +47,8 @@ function serve(folder, profile) {
 /** Open an address in a page of its own; the milliseconds until it was painted, and the memory of the page. */
 async function open(context, url, side) {
   const page = await context.newPage();
-  await page.goto(url);
+  // Not until the page has loaded: a drawing may come before.
+  await page.goto(url, { waitUntil: "commit" });
   const handle = await page.waitForFunction(painted, side, { polling: 20, timeout: 180_000 });
   const ms = await handle.jsonValue();
   const heap = await page.evaluate(() => performance.memory?.usedJSHeapSize ?? 0);
@@ -72,7 +77,11 @@ try {
   const pairs = [];
   // The first pair is left out of the figures: the browser fills its cache, the server opens the profile.
   for (let n = -1; n < options.pairs; n += 1) {
-    const pair = { ours: await open(context, ours, "ours"), theirs: await open(context, theirs, "theirs") };
+    const pair = {
+      ours: await open(context, ours, "ours"),
+      theirs: await open(context, theirs, "theirs"),
+      page: await open(context, ours, "page"),
+    };
     if (n >= 0) pairs.push(pair);
   }
   console.log(JSON.stringify({ samples: profile.samples, folded: folded.length, pairs }));

@@ -37,13 +37,13 @@ def prepare_recording(top: Path, samples: int | None, path: Path | None) -> Path
 
 
 def import_recording(home: Path, url: str, recording: Path) -> str:
-    """Import a recording by the command line and return the id of its run. Raises Broken."""
+    """Import a recording by the command line and return the id of its run. Raises PlatformError."""
     command = [str(ROOT / "culprit"), "capture", "import", str(recording), "--kind", "perf_data"]
     command += ["--wait", "--json", "--timeout", str(IMPORT_S)]
     environment = platforms.build_environment(home, CULPRIT_URL=url)
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise platforms.Broken(
+        raise platforms.PlatformError(
             f"the import ended with {done.returncode}: {(done.stderr or done.stdout)[-800:]}"
         )
     result: dict[str, Any] = json.loads(done.stdout)

@@ -31,7 +31,7 @@ from bench.support import platforms
 GOAL_MS = {1_000_000: 150, 10_000_000: 300}
 BROWSER_S = 900.0
 UPLOAD_BYTES = 1 << 30  # a platform accepts a quarter of it unless it is configured
-WARM = 3
+WARM_UP_ROUNDS = 3
 STEPS = {
     "total": "brush → redrawn",
     "before": "before",
@@ -48,10 +48,10 @@ class PeakMemory:
         self.mb = 0.0
         self._path = Path(f"/proc/{pid}/smaps_rollup")
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._sample, daemon=True)
+        self._thread = threading.Thread(target=self._sample_memory, daemon=True)
         self._thread.start()
 
-    def _sample(self) -> None:
+    def _sample_memory(self) -> None:
         while not self._stopped.wait(0.5):
             try:
                 text = self._path.read_text()
@@ -90,7 +90,7 @@ def main() -> None:
         recording = prepare_recording(top, chosen.samples, chosen.recording)
         stack.callback(platforms.purge_data, ROOT, home)
         limit = {"CULPRIT_UPLOAD_LIMIT": str(UPLOAD_BYTES)}
-        with platforms.running_platform(ROOT, home, top / "up.log", UP_S, **limit) as platform:
+        with platforms.run_platform(ROOT, home, top / "up.log", UP_S, **limit) as platform:
             api = PeakMemory(int(platform["processes"]["api"]["pid"]))
             began = time.time()
             run = import_recording(home, platform["url"], recording)
@@ -100,7 +100,7 @@ def main() -> None:
                 "login_url": platform["login_url"],
                 "run": run,
                 "brushes": chosen.brushes,
-                "warm": WARM,
+                "warm": WARM_UP_ROUNDS,
             }
             result = platforms.run_browser(Path(__file__).with_name("redraw.mjs"), requested, BROWSER_S)
             api.stop()

@@ -67,12 +67,12 @@ def main() -> None:
         cloned_s = time.monotonic() - began
         print_progress(f"cloned in {cloned_s:.1f} s")
         stack.callback(platforms.purge_data, clone, home)
-        with platforms.running_platform(clone, home, log, COLD_S, **more) as cold:
+        with platforms.run_platform(clone, home, log, COLD_S, **more) as cold:
             print_progress(f"ready {cold['ready_s']:.1f} s later")
             requested = {"chromium": chromium, "url": cold["url"], "login_url": cold["login_url"]}
             marks = platforms.run_browser(Path(__file__).with_name("start.mjs"), requested, BROWSER_S)
         for _ in range(chosen.warm):
-            with platforms.running_platform(clone, home, log, WARM_S, **more) as again:
+            with platforms.run_platform(clone, home, log, WARM_S, **more) as again:
                 warm.append(again["ready_s"])
                 print_progress(f"warm: ready in {warm[-1]:.1f} s")
     at = {name: when / 1000 - clock for name, when in marks.items()}

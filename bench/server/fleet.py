@@ -119,7 +119,7 @@ def compare_calls(session: Session, pairs: int) -> list[dict[str, object]]:
                 sizes[size], small[size] = len(body), len(less)
             packing.append(pack_ms)
             took, busy, _ = time_call(
-                lambda: responses.load_snapshot(session, ACTOR, SIZES[HOSTS]).tag("use")
+                lambda: responses.load_snapshot(session, ACTOR, SIZES[HOSTS]).build_etag("use")
             )
             same["ms"].append(took)
             same["cpu"].append(busy)

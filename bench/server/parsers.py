@@ -105,24 +105,24 @@ def measure_parser(what: str, size: int, folder: Path) -> Json:
     """Run one measurement in this process."""
     path = folder / "part"
     results: dict[str, Callable[[], Json]] = {
-        "strace": lambda: _parsed("strace", "stdout", path, strace_lines(size << 20)),
-        "softirqs": lambda: _parsed("softirqs", "samples", path, softirq_text(size)),
-        "ss": lambda: _counted(size, folder),
+        "strace": lambda: _measure_parse("strace", "stdout", path, strace_lines(size << 20)),
+        "softirqs": lambda: _measure_parse("softirqs", "samples", path, softirq_text(size)),
+        "ss": lambda: _measure_count(size, folder),
     }
     return results[what]()
 
 
-def _parsed(collector: str, part: str, path: Path, text: Iterator[bytes]) -> Json:
+def _measure_parse(collector: str, part: str, path: Path, text: Iterator[bytes]) -> Json:
     with path.open("wb") as stream:
         stream.writelines(text)
     began = time.process_time()
     file = parse_file(collector, part, path)
     cpu_s = time.process_time() - began
     values = sum(series.values.size for series in file.series) + sum(len(table.rows) for table in file.tables)
-    return {"mb": path.stat().st_size / 1e6, "cpu_s": cpu_s, "peak_mb": _peak_mb(), "values": values}
+    return {"mb": path.stat().st_size / 1e6, "cpu_s": cpu_s, "peak_mb": _read_peak_mb(), "values": values}
 
 
-def _counted(sockets: int, folder: Path) -> Json:
+def _measure_count(sockets: int, folder: Path) -> Json:
     """The script of `ss` on a host with that many sockets, most of them to a few destinations."""
     tools = folder / "bin"
     tools.mkdir()
@@ -157,7 +157,7 @@ def _counted(sockets: int, folder: Path) -> Json:
     }  # fmt: skip
 
 
-def _peak_mb() -> float:
+def _read_peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
@@ -177,7 +177,7 @@ def main() -> int:
     )
     print("|---|--:|--:|--:|--:|--:|--:|--:|")
     for what, size in (("strace", options.strace_mb), ("ss", options.sockets), ("softirqs", options.cpus)):
-        small, large = _child(what, max(1, size // 10)), _child(what, size)
+        small, large = _run_child(what, max(1, size // 10)), _run_child(what, size)
         print(
             f"| {what} | {size:,} | {large['mb']:,.1f} | {large['cpu_s']:.2f} | {large['peak_mb']:.0f} |"
             f" {small['cpu_s']:.2f} | {large['cpu_s'] / max(small['cpu_s'], 1e-3):.1f} x |"
@@ -187,7 +187,7 @@ def main() -> int:
     return 0
 
 
-def _child(what: str, size: int) -> Json:
+def _run_child(what: str, size: int) -> Json:
     command = [sys.executable, "-m", "bench.server.parsers", "--child", what, str(size)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
     return dict(json.loads(done.stdout))

@@ -34,7 +34,7 @@ from collectors.parse.perf import perf_data
 from collectors.profiles.limits import ReaderLimits, open_bounded
 
 LIMITS = ReaderLimits(nodes=50_000_000, frames=5_000_000)
-DEEP = """
+DEEP_STACK_PROGRAM = """
 import sys
 sys.setrecursionlimit(10000)
 def down(n, k):
@@ -79,7 +79,7 @@ def record_workload(name: str, path: Path) -> None:
         load = "while :; do :; done | cat > /dev/null & perf bench sched pipe -l 10000000 > /dev/null & wait"
         command = ["perf", "sched", "record"]
     elif name == "deep100k":
-        load = f"for i in 1 2; do {sys.executable} -X perf -c '{DEEP}' & done; wait"
+        load = f"for i in 1 2; do {sys.executable} -X perf -c '{DEEP_STACK_PROGRAM}' & done; wait"
         command = ["perf", "record", "-q"]
     else:
         load, command = WORKLOAD, ["perf", "record", "-q"]

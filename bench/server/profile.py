@@ -33,8 +33,8 @@ from collectors.profiles.limits import ReaderLimits, open_bounded
 from collectors.profiles.samples import SampleTable
 
 CACHE = Path.home() / ".cache" / "culprit-bench"
-INFERNO = "0.12.8"
-ME = [sys.executable, "-m", "bench.server.profile"]
+INFERNO_VERSION = "0.12.8"
+OWN_COMMAND = [sys.executable, "-m", "bench.server.profile"]
 FIELDS = "comm,pid,tid,cpu,time,event,ip,sym,dso"
 WORKLOAD = """
 (while :; do
@@ -60,7 +60,7 @@ def find_inferno() -> Path | None:
     if not place.exists() and shutil.which("cargo"):
         root = str(CACHE / "inferno")
         subprocess.run(
-            ["cargo", "install", "-q", "inferno", "--version", INFERNO, "--root", root], check=True
+            ["cargo", "install", "-q", "inferno", "--version", INFERNO_VERSION, "--root", root], check=True
         )
     return place if place.exists() else None
 
@@ -168,7 +168,7 @@ def parse_text(text: Path, store: Path) -> None:
 
 def import_figures(size: int, text: Path, pairs: int, store: Path) -> dict[str, object]:
     """Interleaved pairs of both programs on one file."""
-    ours = [*ME, "--read", str(text), str(store)]
+    ours = [*OWN_COMMAND, "--read", str(text), str(store)]
     other = find_inferno()
     theirs = [str(other), "-n", "1", str(text)] if other else None
     a, b = [], []
@@ -257,7 +257,7 @@ def main() -> None:
             record_samples(100_000, real)
         for size in sizes:
             text, store = Path(place) / f"{size}.txt", Path(place) / f"{size}.samples"
-            times = int(subprocess.check_output([*ME, "--grow", real, str(size), text]))
+            times = int(subprocess.check_output([*OWN_COMMAND, "--grow", real, str(size), text]))
             row = import_figures(size, text, chosen.pairs, store) | {"capture_repeated": times}
             figures["import"].append(row)  # type: ignore[attr-defined]
             text.unlink()

@@ -91,7 +91,7 @@ def seed_year(url: str, hosts: int, days: int) -> int:
     return rows
 
 
-def batch_ms(session: Session, kind: str, at_share: float, days: int) -> tuple[float, int]:
+def measure_batch_ms(session: Session, kind: str, at_share: float, days: int) -> tuple[float, int]:
     """One batch that begins somewhere in the year: milliseconds, and how many rows it deleted."""
     table = "series_chunk" if kind == "series" else "artifact"
     count = session.scalar(text(f"SELECT count(*) FROM {table}")) or 0
@@ -116,7 +116,7 @@ def measure_batches(sizes: dict[str, Database], batches: int, days: int) -> list
         for n in range(batches + 1):
             for name, db in sizes.items():
                 with db.sessions() as session:
-                    took, deleted = batch_ms(session, kind, 0.8 * n / (batches + 1), days)
+                    took, deleted = measure_batch_ms(session, kind, 0.8 * n / (batches + 1), days)
                 if n:  # the first one warms up
                     taken[name].append(took)
                     items[name].append(deleted)

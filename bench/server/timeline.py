@@ -48,7 +48,7 @@ T0 = 1_760_000_000 * SECOND // (24 * HOUR_NS) * 24 * HOUR_NS
 SAMPLES = 30
 DAY = 24 * HOUR_NS
 MATRICES = ("cpu.busy_pct", "cpu.sys_pct")
-PLAIN = ("load.load1", "mem.free_kb", *(f"bench.plain_{i}" for i in range(8)))
+PLAIN_SERIES = ("load.load1", "mem.free_kb", *(f"bench.plain_{i}" for i in range(8)))
 RANGES = {"minute": 60 * SECOND, "hour": HOUR_NS, "day": DAY, "month": 30 * DAY, "year": 365 * DAY}
 
 
@@ -59,7 +59,7 @@ def seed_year(session: Session, every_minutes: int, cpus: int) -> tuple[dict[str
     session.add_all([host, capture])
     session.flush()
     series: dict[str, StoredSeries] = {}
-    for metric in (*MATRICES, *PLAIN):
+    for metric in (*MATRICES, *PLAIN_SERIES):
         axis = "cpu" if metric in MATRICES else None
         item = StoredSeries(
             host_id=host.id, metric=metric, labels={}, labels_key="{}", axis=axis, first_ns=T0,
@@ -74,13 +74,13 @@ def seed_year(session: Session, every_minutes: int, cpus: int) -> tuple[dict[str
     starts = range(T0, T0 + 365 * DAY, every_minutes * 60 * SECOND)
     for day in range(365):
         today = [at for at in starts if T0 + day * DAY <= at < T0 + (day + 1) * DAY]
-        _day(session, host.id, capture.id, series, today, names, blocks, T0 // DAY + day)
+        _build_day(session, host.id, capture.id, series, today, names, blocks, T0 // DAY + day)
     session.commit()
     session.execute(text("ANALYZE"))
     return series, len(starts)
 
 
-def _day(
+def _build_day(
     session: Session,
     host_id: UUID,
     capture_id: UUID,
@@ -169,7 +169,10 @@ def time_calls(ask: Callable[[], bytes], times: int) -> tuple[list[float], int]:
 
 def compare_ranges(session: Session, series: dict[str, StoredSeries], cpus: int) -> list[dict[str, object]]:
     """One row per range and kind of track."""
-    kinds = {f"1 heatmap of {cpus} CPUs": [series[MATRICES[0]]], "10 lines": [series[m] for m in PLAIN]}
+    kinds = {
+        f"1 heatmap of {cpus} CPUs": [series[MATRICES[0]]],
+        "10 lines": [series[m] for m in PLAIN_SERIES],
+    }
     rows = []
     for name, span in RANGES.items():
         begin = T0 if span > 300 * DAY else T0 + 200 * DAY

@@ -150,7 +150,7 @@ async def run_viewer(
     await asyncio.gather(live, return_exceptions=True)
 
 
-def rss_mb(pid: int) -> float:
+def read_rss_mb(pid: int) -> float:
     """Resident memory of a process."""
     lines = Path(f"/proc/{pid}/status").read_text("ascii").splitlines()
     return round(next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024, 1)
@@ -163,7 +163,7 @@ async def watch_server(pid: int, url: str, until: float) -> dict[str, Any]:
         query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'culprit'"
         while time.monotonic() < until:
             row = connection.execute(query).fetchone()
-            most, rss = max(most, row[0] if row else 0), max(rss, rss_mb(pid))
+            most, rss = max(most, row[0] if row else 0), max(rss, read_rss_mb(pid))
             await asyncio.sleep(1)
     return {"connections": most, "rss_mb": rss}
 
@@ -177,7 +177,7 @@ async def measure_rounds(
     async with httpx2.AsyncClient(base_url=base, timeout=READ_LIMIT_S, limits=limits) as client:
         headers = [{"Authorization": f"Bearer {token}"} for token in tokens]
         idle, crowded = Tally(), Tally()
-        rss_before = rss_mb(pid)
+        rss_before = read_rss_mb(pid)
         end = time.monotonic() + min(20.0, chosen.seconds)
         every = [path for _, paths in pages for path in paths]
         while time.monotonic() < end:
@@ -215,14 +215,14 @@ def main() -> None:
         tokens, hosts, captures = seed_viewers(postgres.url)
         port = requirements.find_free_port("127.0.0.1", 0)
         if port is None:
-            raise platforms.Broken("no port of 127.0.0.1 is free")
+            raise platforms.PlatformError("no port of 127.0.0.1 is free")
         own = {
             "CULPRIT_HOME": str(top), "DATABASE_URL": postgres.url, "REDIS_URL": valkey.url,
             "CULPRIT_SECRET_KEY": base64.b64encode(secrets.token_bytes(32)).decode(),
         }  # fmt: skip
         api = subprocess.Popen(
-            child_processes.guard_command(list(services.api_service("127.0.0.1", port).command)),
-            env=services.process_environment(platforms.build_environment(top), **own), start_new_session=True,
+            child_processes.guard_command(list(services.build_api_service("127.0.0.1", port).command)),
+            env=services.build_process_environment(platforms.build_environment(top), **own), start_new_session=True,
         )  # fmt: skip
         stack.callback(child_processes.stop_child, api, platforms.STOP)
         base = f"http://127.0.0.1:{port}"
@@ -235,7 +235,7 @@ def main() -> None:
                 for at in range(INCIDENTS)
             ]
         pages = list_pages(hosts, incidents, captures)
-        result = asyncio.run(measure_rounds(base, chosen, tokens, pages, api_pid(api), postgres.url))
+        result = asyncio.run(measure_rounds(base, chosen, tokens, pages, find_api_pid(api), postgres.url))
     result |= {"load": round(os.getloadavg()[0], 1), "cpus": os.cpu_count()}
     for name in ("p50_ms", "p99_ms"):
         alone, among = result["idle"][name], result["viewers"][name]
@@ -263,7 +263,7 @@ def list_pages(hosts: list[Any], incidents: list[Any], captures: list[Any]) -> l
 
 
 def wait_ready(base: str, api: subprocess.Popen[bytes]) -> None:
-    """Wait until the API responds. Raises Broken."""
+    """Wait until the API responds. Raises PlatformError."""
     end = time.monotonic() + 60
     while time.monotonic() < end and api.poll() is None:
         try:
@@ -271,10 +271,10 @@ def wait_ready(base: str, api: subprocess.Popen[bytes]) -> None:
             return
         except httpx2.HTTPError:
             time.sleep(0.1)
-    raise platforms.Broken("the API did not start")
+    raise platforms.PlatformError("the API did not start")
 
 
-def api_pid(api: subprocess.Popen[bytes]) -> int:
+def find_api_pid(api: subprocess.Popen[bytes]) -> int:
     """Return the API process, which can be a child of the guard process."""
     listed = Path(f"/proc/{api.pid}/task/{api.pid}/children")
     while inner := listed.read_text("ascii").split():

@@ -31,8 +31,8 @@ SAMPLE_BYTES = _SAMPLE.itemsize
 def write_recording(path: Path, samples: int, threads: int = 1000, seed: int = 1) -> None:
     """Write `samples` samples of 200,000 stacks, some much heavier than others, in `threads` threads."""
     draw = np.random.Generator(np.random.PCG64(seed))
-    entry = _attribute() + struct.pack("<QQ", 0, 0)
-    described = b"".join(_process_records(threads))
+    entry = _pack_attribute() + struct.pack("<QQ", 0, 0)
+    described = b"".join(_pack_processes(threads))
     start = 104 + len(entry)
     size = len(described) + samples * SAMPLE_BYTES
     with path.open("wb") as out:
@@ -43,7 +43,7 @@ def write_recording(path: Path, samples: int, threads: int = 1000, seed: int = 1
             out.write(_make_samples(draw, first, min(PIECE, samples - first), samples, threads).tobytes())
 
 
-def _attribute() -> bytes:
+def _pack_attribute() -> bytes:
     """`struct perf_event_attr`, version 3, of cpu-clock with the monotonic clock and trailing fields."""
     flags = 1 << 18 | 1 << 25
     clock_monotonic = 1
@@ -51,26 +51,26 @@ def _attribute() -> bytes:
     return head + struct.pack("<QQQIi", 0, 0, 0, 0, clock_monotonic)
 
 
-def _process_records(threads: int) -> list[bytes]:
+def _pack_processes(threads: int) -> list[bytes]:
     """Records of the program of each process and of the name of each thread."""
     records = []
     for at in range(threads):
         pid, tid = _FIRST_PID + at % PROCESSES, _FIRST_PID + at
         trailing = struct.pack("<IIQII", pid, tid, 0, 0, 0)
         records.append(
-            _record(3, struct.pack("<II", pid, tid) + _padded(f"worker-{at % SPREAD[0]}") + trailing)
+            _pack_record(3, struct.pack("<II", pid, tid) + _pad_name(f"worker-{at % SPREAD[0]}") + trailing)
         )
         if at < PROCESSES:
             place = struct.pack("<IIQQQIIQQII", pid, tid, CODE, CODE_BYTES, 0, 8, 1, 4711, 0, 5, 2)
-            records.append(_record(10, place + _padded("/usr/lib/libmade.so") + trailing))
+            records.append(_pack_record(10, place + _pad_name("/usr/lib/libmade.so") + trailing))
     return records
 
 
-def _record(kind: int, payload: bytes) -> bytes:
+def _pack_record(kind: int, payload: bytes) -> bytes:
     return struct.pack("<IHH", kind, 2, 8 + len(payload)) + payload
 
 
-def _padded(name: str) -> bytes:
+def _pad_name(name: str) -> bytes:
     text = name.encode() + b"\0"
     return text + b"\0" * (-len(text) % 8)
 

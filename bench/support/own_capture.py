@@ -19,8 +19,8 @@ from collectors.runner import frames, program, records
 
 Result = TypeVar("Result")
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
-BEAT_S = 3.0  # interval of heartbeats, as of the server
-BUSY = 75  # exit status of a runner if another runner is active on the host
+HEARTBEAT_S = 3.0  # interval of heartbeats, as of the server
+EXIT_OCCUPIED = 75  # exit status of a runner if another runner is active on the host
 TIMEOUT_S = 120.0
 
 
@@ -31,14 +31,14 @@ def set_process_option(option: int, value: int) -> None:
         raise OSError(ctypes.get_errno(), "prctl")
 
 
-def cpu_s(pid: int) -> float:
+def read_cpu_s(pid: int) -> float:
     """Return the CPU seconds of a process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
-class Captured:
+class OwnCaptureResult:
     """The result of one run. `own_cpu_s` is the CPU time that the runner reports, `cpu_s` that of the kernel."""
 
     seconds: float
@@ -55,7 +55,7 @@ class OccupiedError(Exception):
     """Another capture of this machine holds the lease."""
 
 
-class Swallow:
+class DiscardSink:
     """Discard the bytes of a part."""
 
     def write(self, data: bytes, /) -> object:
@@ -93,11 +93,11 @@ def make_heartbeat(child: subprocess.Popen[bytes]) -> Callable[[], None]:
     return beat
 
 
-def run_capture(jobs: list[program.CollectorJob], run: str) -> Captured:
+def run_capture(jobs: list[program.CollectorJob], run: str) -> OwnCaptureResult:
     """Run the jobs until the last process exits. Raises OccupiedError, and SystemExit if the runner fails."""
     limits = program.RunnerLimits(run=run, deadline_s=program.compute_deadline_s(jobs))
     line = program.build_command(program.build_program(jobs, limits))
-    reader = frames.FrameReader(sink=lambda _: Swallow())
+    reader = frames.FrameReader(sink=lambda _: DiscardSink())
     got: list[frames.Frame] = []
     sent = 0
     before = read_children_cpu_s()
@@ -111,7 +111,7 @@ def run_capture(jobs: list[program.CollectorJob], run: str) -> Captured:
         start_new_session=True,
     ) as child:
         assert child.stdout
-        with call_every(BEAT_S, make_heartbeat(child)):
+        with call_every(HEARTBEAT_S, make_heartbeat(child)):
             while data := child.stdout.read(1 << 16):
                 sent += len(data)
                 got += reader.feed(data)
@@ -121,12 +121,12 @@ def run_capture(jobs: list[program.CollectorJob], run: str) -> Captured:
     ends = [records.parse_lines(frame) for frame in got if frame.header.kind == "end"]
     hello = [records.parse_lines(frame) for frame in got if frame.header.kind == "hello"]
     outcomes = [records.parse_outcome(frame) for frame in got if frame.header.kind == "outcome"]
-    if status == BUSY:
+    if status == EXIT_OCCUPIED:
         raise OccupiedError
     if status or reader.close() or not ends or not hello:
         texts = [frame.text for frame in got if frame.header.kind == "refused"]
         raise SystemExit(f"the runner ended with {status}: {texts}")
-    return Captured(
+    return OwnCaptureResult(
         seconds=seconds,
         cpu_s=cpu,
         own_cpu_s=int(ends[0].get("cpu_ms", "0")) / 1000,
@@ -152,7 +152,7 @@ def read_children_cpu_s() -> float:
 
 
 @contextlib.contextmanager
-def disk_peak(run: str, into: list[int]) -> Iterator[None]:
+def sample_disk_peak(run: str, into: list[int]) -> Iterator[None]:
     """Sample the size of the run's directory during the block. Append the peak in bytes to `into`."""
     directories = [Path(top) / f"culprit-{run}" for top in program.RunnerLimits(run=run).directories]
     peak = 0

@@ -24,10 +24,10 @@ from tools.checks.e2e import wait_ready
 
 E2E = ROOT / "e2e"
 STOP = ((int(signal.SIGTERM), 40.0),)
-OF_OTHERS = ("CULPRIT_", "DATABASE_URL", "REDIS_URL", "PYTHONPATH", "VIRTUAL_ENV")
+PLATFORM_VARIABLES = ("CULPRIT_", "DATABASE_URL", "REDIS_URL", "PYTHONPATH", "VIRTUAL_ENV")
 
 
-class Broken(SystemExit):
+class PlatformError(SystemExit):
     """The measurement failed; the message states why."""
 
 
@@ -38,15 +38,15 @@ def stop_on_term() -> None:
 
 def build_environment(home: Path, **more: str) -> dict[str, str]:
     """Return the environment for a platform in `home`, without the settings of another platform."""
-    stored = {name: value for name, value in os.environ.items() if not name.startswith(OF_OTHERS)}
+    stored = {name: value for name, value in os.environ.items() if not name.startswith(PLATFORM_VARIABLES)}
     return stored | {"CULPRIT_HOME": str(home)} | more
 
 
 def prepare_browser() -> str:
-    """Return the path of Chromium, and install Playwright if it is missing. Raises Broken."""
+    """Return the path of Chromium, and install Playwright if it is missing. Raises PlatformError."""
     chromium = shutil.which("chromium")
     if not chromium:
-        raise Broken("no chromium on this machine: apt-get install chromium")
+        raise PlatformError("no chromium on this machine: apt-get install chromium")
     if not (E2E / "node_modules" / "playwright-core").exists():
         with contextlib.redirect_stdout(sys.stderr):
             install.install_node_modules(E2E, Progress(), dev=True)
@@ -54,32 +54,32 @@ def prepare_browser() -> str:
 
 
 def run_browser(script: Path, requested: Mapping[str, object], timeout_s: float) -> dict[str, Any]:
-    """Run a script with Node.js. Return the JSON object in the last line of its output. Raises Broken."""
-    node = shutil.which("node", path=install.node_environment()["PATH"]) or "node"
+    """Run a script with Node.js. Return the JSON object in the last line of its output. Raises PlatformError."""
+    node = shutil.which("node", path=install.build_node_environment()["PATH"]) or "node"
     child = subprocess.Popen(
         child_processes.guard_command([node, str(script)]),
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True,
-        env=install.node_environment() | {"BENCH": json.dumps({"e2e": str(E2E), **requested})},
+        env=install.build_node_environment() | {"BENCH": json.dumps({"e2e": str(E2E), **requested})},
     )  # fmt: skip
     try:
         message, _ = child.communicate(timeout=timeout_s)
     except subprocess.TimeoutExpired as error:
-        raise Broken(f"{script.name} took more than {timeout_s:.0f} s") from error
+        raise PlatformError(f"{script.name} took more than {timeout_s:.0f} s") from error
     finally:
         child_processes.stop_child(child, STOP if child.poll() is None else ())
     if child.returncode:
-        raise Broken(f"{script.name} failed")
+        raise PlatformError(f"{script.name} failed")
     return dict(json.loads(message.decode().strip().splitlines()[-1]))
 
 
 @contextlib.contextmanager
-def running_platform(
+def run_platform(
     root: Path, home: Path, log: Path, wait_s: float, *, prefix: Sequence[str] = (), **more: str
 ) -> Iterator[dict[str, Any]]:
     """Run `./culprit up` of the checkout `root`. Yield its status with `phases` and `ready_s`.
 
     `prefix` is a command that starts it, such as `nice`. The platform is stopped at the end; its data is kept. Raises
-    Broken if it does not start.
+    PlatformError if it does not start.
     """
     port = requirements.find_free_port("127.0.0.1", 0)
     timings = log.with_suffix(".timings.json")
@@ -104,7 +104,7 @@ def running_platform(
         message = wait_ready(platform, home, wait_s)
         ready_s = time.monotonic() - began
         if message is None:
-            raise Broken(f"the platform did not start:\n{log.read_text('utf-8', 'replace')[-1500:]}")
+            raise PlatformError(f"the platform did not start:\n{log.read_text('utf-8', 'replace')[-1500:]}")
         end = time.monotonic() + 5
         while not timings.exists() and time.monotonic() < end:
             time.sleep(0.05)

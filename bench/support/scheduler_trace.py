@@ -73,10 +73,10 @@ def read_events(path: Path) -> Iterator[SchedulerEvent]:
                 frames += line.split()[1:2]
                 continue
             if event:
-                yield _with_stack(event, frames)
+                yield _add_stack(event, frames)
             event, frames = _read_event(float(match[1]), match[2], match[3]), []
         if event:
-            yield _with_stack(event, frames)
+            yield _add_stack(event, frames)
 
 
 def _read_event(time: float, kind: str, text: str) -> SchedulerEvent | None:
@@ -92,7 +92,7 @@ def _read_event(time: float, kind: str, text: str) -> SchedulerEvent | None:
     return SchedulerEvent(time, following=int(wakeup[1])) if wakeup else None
 
 
-def _with_stack(event: SchedulerEvent, frames: list[str]) -> SchedulerEvent:
+def _add_stack(event: SchedulerEvent, frames: list[str]) -> SchedulerEvent:
     return SchedulerEvent(event.time, event.previous, event.state, event.following, " ".join(frames))
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bench.accuracy.corpus import StoredRun, merge_views, read_round, write_round
+from bench.accuracy.corpus import StoredRound, StoredRun, merge_views, read_round, write_round
 from bench.accuracy.replay import ANSWERS, CORPUS, format_answers, replay_corpus
 
 CLOCK = {
@@ -30,10 +30,17 @@ def store_run(state: str, loadavg: str) -> StoredRun:
 
 def test_round_is_read_as_it_was_written(tmp_path) -> None:
     runs = [store_run("done", "1.0 1.0 1.0"), store_run("done", "2.0 2.0 2.0")]
-    write_round(tmp_path / "a.tar.zst", {"scenario": "a"}, runs)
-    description, stored = read_round(tmp_path / "a.tar.zst")
-    assert description == {"scenario": "a"}
-    assert stored == runs
+    written = StoredRound({"scenario": "a"}, runs, store_run("done", "0.5 1.0 1.0"))
+    write_round(tmp_path / "a.tar.zst", written)
+    assert read_round(tmp_path / "a.tar.zst") == written
+
+
+def test_round_is_compared_with_its_baseline(tmp_path) -> None:
+    runs = [store_run("done", "1.0 1.0 1.0"), store_run("done", "2.0 2.0 2.0")]
+    before = StoredRound({}, runs, store_run("done", "0.5 1.0 1.0")).parse().baseline
+    assert before is not None
+    assert [float(item.values.mean()) for item in before.series_of("load.avg1")] == [0.5]
+    assert StoredRound({}, runs).parse().baseline is None
 
 
 def test_last_stage_of_a_collector_counts() -> None:

@@ -18,8 +18,7 @@ ROUNDS = sorted(CORPUS.glob("*.tar.zst"))[::12]
 
 @pytest.mark.parametrize("path", ROUNDS, ids=lambda path: path.name.partition(".")[0])
 def test_a_number_comes_from_its_cited_lines_alone(path: Path) -> None:
-    _, runs = read_round(path)
-    view = merge_views([run.parse() for run in runs])
+    view = merge_views([run.parse() for run in read_round(path).runs])
     numbers = [
         (number, item)
         for finding in evaluate_rules(RULES.values(), view)

@@ -22,7 +22,7 @@ HEALTHY = Round("busy-web", "healthy", 8, [])
 )
 def test_answer_of_a_fault(named, top1, top3, wrong, possible) -> None:
     item = replace(FAULT, named=named)
-    assert (item.top1, item.top3, item.wrong, item.wrong_possible) == (top1, top3, wrong, possible)
+    assert (item.top1, item.top3, item.wrong_likely, item.wrong_possible) == (top1, top3, wrong, possible)
 
 
 def test_answer_of_a_healthy_host_may_name_possible_causes_only() -> None:
@@ -32,7 +32,7 @@ def test_answer_of_a_healthy_host_may_name_possible_causes_only() -> None:
 
 def test_broken_round_is_never_right() -> None:
     broken = replace(HEALTHY, error="no answer")
-    assert not (broken.top1 or broken.top3 or broken.all_named or broken.good)
+    assert not (broken.top1 or broken.top3 or broken.all_named or broken.is_correct)
 
 
 def test_round_is_loaded_as_it_was_stored_without_unknown_keys() -> None:

@@ -10,10 +10,10 @@ import pytest
 
 from bench.verification.pairs import (
     ADDED,
-    PLAIN,
+    BEFORE_AFTER,
+    IN_TURNS,
     REMOVED,
-    TURNS,
-    UNHARMED,
+    UNHARMED_SUFFIX,
     Phase,
     PlayedPair,
     PlayedStart,
@@ -40,7 +40,7 @@ def list_phases(turns: int, windows: int, unhealthy=SLOW) -> list[Phase]:
     ]
 
 
-def make_pair(changed: str, outcome: str, windows: str = "abcdef", design: str = PLAIN) -> PlayedPair:
+def make_pair(changed: str, outcome: str, windows: str = "abcdef", design: str = BEFORE_AFTER) -> PlayedPair:
     return PlayedPair(
         design, changed, "harm", "app.p50_ms", list(windows[:3]), list(windows[3:]), outcome, -0.5
     )
@@ -49,7 +49,7 @@ def make_pair(changed: str, outcome: str, windows: str = "abcdef", design: str =
 def test_unchanged_phase_serves_halves_and_turns() -> None:
     plans = plan_pairs(list_phases(1, 12), is_single=False)
     assert [(plan.design, plan.changed) for plan in plans] == [
-        (PLAIN, "nothing, unhealthy"), (TURNS, "nothing, unhealthy"),
+        (BEFORE_AFTER, "nothing, unhealthy"), (IN_TURNS, "nothing, unhealthy"),
     ]  # fmt: skip
     assert plans[0].before == tuple(f"0.{at}" for at in range(6))
     assert plans[0].after == tuple(f"0.{at}" for at in range(6, 12))
@@ -61,7 +61,7 @@ def test_four_turns_serve_changes_in_both_directions_and_in_turns() -> None:
     plans = plan_pairs(list_phases(4, 12), is_single=False)
     changed = [plan for plan in plans if not plan.changed.startswith("nothing")]
     assert [(plan.design, plan.changed) for plan in changed] == [
-        (PLAIN, REMOVED), (PLAIN, ADDED), (PLAIN, REMOVED), (TURNS, REMOVED),
+        (BEFORE_AFTER, REMOVED), (BEFORE_AFTER, ADDED), (BEFORE_AFTER, REMOVED), (IN_TURNS, REMOVED),
     ]  # fmt: skip
     assert len(plans) == 4 * 2 + 4
     assert changed[1].before == tuple(f"1.{at}" for at in range(12))
@@ -72,7 +72,7 @@ def test_four_turns_serve_changes_in_both_directions_and_in_turns() -> None:
 def test_single_readings_are_compared_over_whole_phases_and_turns_only() -> None:
     plans = plan_pairs(list_phases(2, 12), is_single=True)
     assert {(plan.design, plan.changed) for plan in plans} == {
-        (TURNS, "nothing, unhealthy"), (TURNS, "nothing, healthy"), (PLAIN, REMOVED),
+        (IN_TURNS, "nothing, unhealthy"), (IN_TURNS, "nothing, healthy"), (BEFORE_AFTER, REMOVED),
     }  # fmt: skip
     assert all(min(len(plan.before), len(plan.after)) >= 5 for plan in plans)
 
@@ -99,8 +99,8 @@ def test_number_follows_what_clients_measure(unhealthy, is_harmed, number) -> No
 
 def test_change_without_harm_to_clients_proves_nothing() -> None:
     plans = plan_pairs(list_phases(2, 12, WELL), is_single=False)
-    assert plans[-1].changed == REMOVED + UNHARMED
-    pair = make_pair(REMOVED + UNHARMED, "worse")
+    assert plans[-1].changed == REMOVED + UNHARMED_SUFFIX
+    pair = make_pair(REMOVED + UNHARMED_SUFFIX, "worse")
     assert not (pair.is_false or pair.is_missed)
 
 

@@ -77,17 +77,19 @@ def test_starts_that_the_file_holds_are_not_played_again(tmp_path: Path) -> None
         PlayedStart("link-saturated", 3, stopped=True),
     ]
     file = tmp_path / "verify_real.json"
-    verify_real._store(file, starts)
-    assert verify_real._load(file) == starts
+    verify_real._store_starts(file, starts)
+    assert verify_real._load_starts(file) == starts
     only = ["dns-slow", "dns-failing", "link-saturated"]
     options = argparse.Namespace(only=only, rounds=1, platform=None)
-    missing = {scenario.id for scenario, _ in verify_real._plan(options, 7, verify_real._load(file))}
-    everything = {scenario.id for scenario, _ in verify_real._plan(options, 7, [])}
+    missing = {
+        scenario.id for scenario, _ in verify_real._plan_starts(options, 7, verify_real._load_starts(file))
+    }
+    everything = {scenario.id for scenario, _ in verify_real._plan_starts(options, 7, [])}
     assert missing == everything - {"dns-slow"}
     options.platform = "plain"
-    assert len(verify_real._plan(options, 7, starts)) == len(everything)
-    again = verify_real._plan(options, 7, [])
-    assert [seed for _, seed in again] == [seed for _, seed in verify_real._plan(options, 7, [])]
+    assert len(verify_real._plan_starts(options, 7, starts)) == len(everything)
+    again = verify_real._plan_starts(options, 7, [])
+    assert [seed for _, seed in again] == [seed for _, seed in verify_real._plan_starts(options, 7, [])]
 
 
 def test_start_that_breaks_is_stored_without_pairs(monkeypatch: pytest.MonkeyPatch) -> None:

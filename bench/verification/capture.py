@@ -15,7 +15,7 @@ from culprit.incidents.records.from_diagnosis import select_playbooks, select_pr
 from culprit.jobs.verification.measure_before import PLAN
 from culprit.json_types import Json
 
-from bench.accuracy.score_client import SCOPES, Platform
+from bench.accuracy.score_client import SCOPES, PlatformClient
 from collectors.contract import Tier
 from collectors.plans import PLANS
 from collectors.registry import COLLECTORS
@@ -72,7 +72,7 @@ def select_collectors(reads: Sequence[str]) -> list[str]:
     return sorted(selected)
 
 
-def capture_window(platform: Platform, capture: HostCapture) -> str | None:
+def capture_window(platform: PlatformClient, capture: HostCapture) -> str | None:
     """Take one capture over SSH. Return its run, or None if that has no results. Raises TimeoutError."""
     body: Json = {
         "host_ids": [capture.host_id],
@@ -83,27 +83,27 @@ def capture_window(platform: Platform, capture: HostCapture) -> str | None:
     }
     for name, value in capture.scope.items():
         body["scope"] = {"kind": SCOPES[name], "value": str(value)}
-    return platform.capture(body, CAPTURE_S)
+    return platform.take_capture(body, CAPTURE_S)
 
 
 def verify_by_platform(
-    platform: Platform, host_id: str, live: Live, read: str, kind: str
+    platform: PlatformClient, host_id: str, live: Live, read: str, kind: str
 ) -> tuple[dict[str, dict[str, float]], Json]:
     """Verify a fix in an incident, as a user does it, and remove the fault when the platform waits for that.
 
     Returns what the clients saw with the fault and without it, and the stored result.
     Raises RuntimeError, TimeoutError.
     """
-    incident = platform.post("/incidents", {"title": "Benchmark", "hosts": [_suspect(host_id, live)]})
+    incident = platform.post("/incidents", {"title": "Benchmark", "hosts": [_build_suspect(host_id, live)]})
     where = f"/incidents/{incident['id']}"
     primary = {"read": read, "better": "lower"}
-    created = _change(platform, where, "/hypotheses", {"summary": "The fault", "primary": primary})
+    created = _change_incident(platform, where, "/hypotheses", {"summary": "The fault", "primary": primary})
     fix = {"hypothesis_id": created["created_id"], "what": "Remove the fault", "host_ids": [host_id]}
-    fix_id = _change(platform, where, "/fixes", fix)["created_id"]
-    _change(platform, where, f"/fixes/{fix_id}/verify", {"kind": kind})
+    fix_id = _change_incident(platform, where, "/fixes", fix)["created_id"]
+    _change_incident(platform, where, f"/fixes/{fix_id}/verify", {"kind": kind})
     live.mark()
     clients: dict[str, dict[str, float]] = {}
-    for verification, is_applied in _follow(platform, where, fix_id):
+    for verification, is_applied in _follow_verification(platform, where, fix_id):
         side = "after" if is_applied else "before"
         if verification["state"] == "done":
             clients[side] = live.stats()
@@ -116,19 +116,19 @@ def verify_by_platform(
             assert toggle is not None
             toggle()
             state = "reverted" if is_applied else "applied"
-            _change(platform, where, f"/fixes/{fix_id}", {"state": state}, method="PATCH")
+            _change_incident(platform, where, f"/fixes/{fix_id}", {"state": state}, method="PATCH")
             live.mark()
     raise TimeoutError(f"the verification takes more than {VERIFICATION_S:.0f} s")
 
 
-def _suspect(host_id: str, live: Live) -> Json:
+def _build_suspect(host_id: str, live: Live) -> Json:
     host: Json = {"host_id": host_id, "role": "suspect"}
     for name, value in live.scope.items():
         host["scope"] = {"kind": SCOPES[name], "value": str(value)}
     return host
 
 
-def _follow(platform: Platform, where: str, fix_id: str) -> Iterator[tuple[Json, bool]]:
+def _follow_verification(platform: PlatformClient, where: str, fix_id: str) -> Iterator[tuple[Json, bool]]:
     """Yield the verification every second, and whether the fix is applied."""
     end = time.monotonic() + VERIFICATION_S
     while time.monotonic() < end:
@@ -138,7 +138,9 @@ def _follow(platform: Platform, where: str, fix_id: str) -> Iterator[tuple[Json,
         yield fix["verifications"][-1], fix["state"] not in {"planned", "reverted"}
 
 
-def _change(platform: Platform, where: str, path: str, body: Json, *, method: str = "POST") -> Json:
+def _change_incident(
+    platform: PlatformClient, where: str, path: str, body: Json, *, method: str = "POST"
+) -> Json:
     """Change an incident, again after a conflict with what the platform wrote in the meantime."""
     send = platform.patch if method == "PATCH" else platform.post
     for _ in range(4):

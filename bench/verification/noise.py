@@ -21,11 +21,11 @@ def make_noise(kind: str, seconds: int, rng: np.random.Generator) -> Values:
     return WHITE * rng.normal(size=seconds) + KINDS[kind](seconds, rng)
 
 
-def _none(seconds: int, rng: np.random.Generator) -> Values:
+def _make_none(seconds: int, rng: np.random.Generator) -> Values:
     return np.zeros(seconds)
 
 
-def _autoregressive(constant_s: float) -> Callable[[int, np.random.Generator], Values]:
+def _build_autoregressive(constant_s: float) -> Callable[[int, np.random.Generator], Values]:
     """AR(1) that forgets within that time."""
 
     def build(seconds: int, rng: np.random.Generator) -> Values:
@@ -40,12 +40,12 @@ def _autoregressive(constant_s: float) -> Callable[[int, np.random.Generator], V
     return build
 
 
-def _drift(seconds: int, rng: np.random.Generator) -> Values:
+def _make_drift(seconds: int, rng: np.random.Generator) -> Values:
     """Up to 40 % in ten minutes, in either direction."""
     return np.linspace(0, float(rng.uniform(-0.4, 0.4)) * seconds / 600, seconds)
 
 
-def _pink(seconds: int, rng: np.random.Generator) -> Values:
+def _make_pink(seconds: int, rng: np.random.Generator) -> Values:
     """1/f noise: as much variance in every octave, up to four times the observed time."""
     count = 4 * seconds
     frequencies = np.fft.rfftfreq(count)
@@ -55,7 +55,7 @@ def _pink(seconds: int, rng: np.random.Generator) -> Values:
     return strength
 
 
-def _bursts(seconds: int, rng: np.random.Generator) -> Values:
+def _make_bursts(seconds: int, rng: np.random.Generator) -> Values:
     """A fifth of the time 10 to 50 % more, one minute at a time on average."""
     values, at, is_on = np.zeros(seconds), 0, rng.random() < 0.2
     while at < seconds:
@@ -66,13 +66,13 @@ def _bursts(seconds: int, rng: np.random.Generator) -> Values:
     return values
 
 
-def _periodic(seconds: int, rng: np.random.Generator) -> Values:
+def _make_periodic(seconds: int, rng: np.random.Generator) -> Values:
     """A wave of 20 % with a period of 1 to 30 minutes."""
     period = math.exp(rng.uniform(math.log(60), math.log(1800)))
     return 0.2 * np.sin(2 * np.pi * (np.arange(seconds) / period + rng.random()))
 
 
-def _shifts(seconds: int, rng: np.random.Generator) -> Values:
+def _make_shifts(seconds: int, rng: np.random.Generator) -> Values:
     """Another level every ten minutes on average, 25 % apart."""
     values, at = np.zeros(seconds), 0
     while at < seconds:
@@ -83,13 +83,13 @@ def _shifts(seconds: int, rng: np.random.Generator) -> Values:
 
 
 KINDS: Mapping[str, Callable[[int, np.random.Generator], Values]] = {
-    "independent": _none,
-    "AR(1), 30 s": _autoregressive(30),
-    "AR(1), 2 min": _autoregressive(120),
-    "AR(1), 10 min": _autoregressive(600),
-    "drift": _drift,
-    "1/f": _pink,
-    "bursts": _bursts,
-    "periodic": _periodic,
-    "level shifts": _shifts,
+    "independent": _make_none,
+    "AR(1), 30 s": _build_autoregressive(30),
+    "AR(1), 2 min": _build_autoregressive(120),
+    "AR(1), 10 min": _build_autoregressive(600),
+    "drift": _make_drift,
+    "1/f": _make_pink,
+    "bursts": _make_bursts,
+    "periodic": _make_periodic,
+    "level shifts": _make_shifts,
 }

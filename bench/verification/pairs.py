@@ -15,11 +15,11 @@ from culprit.json_types import Json
 Role = Literal["harm", "cause"]
 
 OUTCOMES = ("verified", "worse", "no_effect", "no_conclusion")
-PLAIN, TURNS = "before and after", "in turns"
+BEFORE_AFTER, IN_TURNS = "before and after", "in turns"
 REMOVED, ADDED = "fault removed", "fault added"
-UNHARMED = ", clients unharmed"
+UNHARMED_SUFFIX = ", clients unharmed"
 #: What must be answered where the clients measured a difference.
-RIGHT = {REMOVED: "verified", ADDED: "worse"}
+RIGHT_OUTCOMES = {REMOVED: "verified", ADDED: "worse"}
 COLUMNS = (
     "number", "design", "changed", "pairs", "independent", "verified", "worse", "no effect", "no conclusion",
     "false", "missed",
@@ -69,14 +69,14 @@ class PlayedPair:
     @property
     def is_false(self) -> bool:
         """A change is reported that is not there, or in the wrong direction. Unharmed clients prove neither."""
-        if self.changed.endswith(UNHARMED) or self.outcome not in {"verified", "worse"}:
+        if self.changed.endswith(UNHARMED_SUFFIX) or self.outcome not in {"verified", "worse"}:
             return False
-        return self.outcome != RIGHT.get(self.changed)
+        return self.outcome != RIGHT_OUTCOMES.get(self.changed)
 
     @property
     def is_missed(self) -> bool:
         """The clients measured a change, and no change is reported."""
-        return self.changed in RIGHT and self.outcome in {"no_effect", "no_conclusion"}
+        return self.changed in RIGHT_OUTCOMES and self.outcome in {"no_effect", "no_conclusion"}
 
 
 @dataclass(slots=True)
@@ -111,21 +111,23 @@ def plan_pairs(phases: Sequence[Phase], *, is_single: bool) -> list[PairPlan]:
     plans = []
     for phase in phases:
         state = f"nothing, {'unhealthy' if phase.unhealthy else 'healthy'}"
-        halves = _split(phase.runs, 2)
+        halves = _split_runs(phase.runs, 2)
         if not is_single:
-            plans.append(PairPlan(PLAIN, state, halves[0], halves[1]))
-        turns = _split(phase.runs, TURN_COUNT)
-        plans.append(PairPlan(TURNS, state, turns[0] + turns[2], turns[1] + turns[3]))
+            plans.append(PairPlan(BEFORE_AFTER, state, halves[0], halves[1]))
+        turns = _split_runs(phase.runs, TURN_COUNT)
+        plans.append(PairPlan(IN_TURNS, state, turns[0] + turns[2], turns[1] + turns[3]))
     for first, second in pairwise(phases):
-        plans.append(PairPlan(PLAIN, _describe_change(first, second), tuple(first.runs), tuple(second.runs)))
+        plans.append(
+            PairPlan(BEFORE_AFTER, _describe_change(first, second), tuple(first.runs), tuple(second.runs))
+        )
     if len(phases) >= TURN_COUNT:
         turns = [tuple(phase.runs) for phase in phases[:TURN_COUNT]]
         changed = _describe_change(phases[0], phases[1])
-        plans.append(PairPlan(TURNS, changed, turns[0] + turns[2], turns[1] + turns[3]))
+        plans.append(PairPlan(IN_TURNS, changed, turns[0] + turns[2], turns[1] + turns[3]))
     return [plan for plan in plans if min(len(plan.before), len(plan.after)) >= least]
 
 
-def _split(runs: Sequence[str], parts: int) -> list[tuple[str, ...]]:
+def _split_runs(runs: Sequence[str], parts: int) -> list[tuple[str, ...]]:
     """Return that many parts of nearly equal length, in order."""
     ends = [round(len(runs) * part / parts) for part in range(parts + 1)]
     return [tuple(runs[start:end]) for start, end in pairwise(ends)]
@@ -134,7 +136,7 @@ def _split(runs: Sequence[str], parts: int) -> list[tuple[str, ...]]:
 def _describe_change(first: Phase, second: Phase) -> str:
     healthy, unhealthy = (second, first) if first.unhealthy else (first, second)
     is_harm = has_harm(healthy.clients, unhealthy.clients)
-    return (REMOVED if first.unhealthy else ADDED) + ("" if is_harm else UNHARMED)
+    return (REMOVED if first.unhealthy else ADDED) + ("" if is_harm else UNHARMED_SUFFIX)
 
 
 def has_harm(healthy: Mapping[str, float], unhealthy: Mapping[str, float]) -> bool:
@@ -205,12 +207,12 @@ def _render_row(key: tuple[str, str, str], groups: Sequence[tuple[PlayedStart, l
     )
     why = ", ".join(f"{reason} {count}" for reason, count in reasons.most_common())
     independent = sum(count_independent(own) for _, own in groups)
-    is_change = changed in RIGHT
+    is_change = changed in RIGHT_OUTCOMES
     cells: list[object] = [
         role, design, changed, len(pairs), independent,
         *(counts[outcome] for outcome in OUTCOMES[:3]),
         f"{counts['no_conclusion']} ({why})" if why else 0,
-        "-" if changed.endswith(UNHARMED) else sum(pair.is_false for pair in pairs),
+        "-" if changed.endswith(UNHARMED_SUFFIX) else sum(pair.is_false for pair in pairs),
         sum(pair.is_missed for pair in pairs) if is_change else "-",
     ]  # fmt: skip
     return f"| {' | '.join(map(str, cells))} |"
@@ -221,7 +223,7 @@ def _summarize(starts: Sequence[PlayedStart], code: str) -> Iterator[str]:
     broken = [start for start in starts if start.error]
     for role in ("harm", "cause"):
         pairs = [pair for start in played for pair in start.pairs if pair.role == role]
-        changed = [pair for pair in pairs if pair.changed in RIGHT]
+        changed = [pair for pair in pairs if pair.changed in RIGHT_OUTCOMES]
         yield (
             f"Judged by the number of the {role}: {len(pairs)} pairs, false {sum(pair.is_false for pair in pairs)}; "
             f"{len(changed)} of them with a fault that clients measured, "

@@ -69,12 +69,12 @@ def simulate_pair(design: Design, kind: str, effect: float, rng: np.random.Gener
         common = noise
         noise = (common + make_noise(kind, seconds, rng)) / np.sqrt(2)
         other = (common + make_noise(kind, seconds, rng)) / np.sqrt(2)
-        control = _cut(other, captures, 0.0, rng)
-    before, after = _cut(noise, captures, effect, rng)
+        control = _simulate_sides(other, captures, 0.0, rng)
+    before, after = _simulate_sides(noise, captures, effect, rng)
     return judge_windows(before, after, "lower", control=control)
 
 
-def _cut(
+def _simulate_sides(
     noise: Values, captures: Sequence[tuple[int, bool]], effect: float, rng: np.random.Generator
 ) -> tuple[list[MeasurementWindow], list[MeasurementWindow]]:
     """Cut the captures out of a number over time. Requests arrive at random, so the load differs a little."""
@@ -94,7 +94,7 @@ def simulate_lower_load(drop: float, utilization: float, rng: np.random.Generato
     design = DESIGNS["before and after"]
     captures = design.list_captures()
     noise = make_noise("AR(1), 30 s", captures[-1][0] + CAPTURE_S, rng)
-    before, after = _cut(noise, captures, 0.0, rng)
+    before, after = _simulate_sides(noise, captures, 0.0, rng)
     loads = [np.mean([window.load for window in side]) for side in (before, after)]
     # The queue answers the requests that really arrived.
     busy = utilization * (1 - drop) * float(loads[1] / loads[0])

@@ -45,8 +45,8 @@ from culprit.domain.verification.windows import MeasurementWindow
 
 from bench.accuracy.score_client import decompress_artifact
 from bench.support.own_capture import (
-    BEAT_S,
-    BUSY,
+    EXIT_OCCUPIED,
+    HEARTBEAT_S,
     PR_SET_PDEATHSIG,
     OccupiedError,
     call_every,
@@ -93,7 +93,7 @@ def run_service(log: Path) -> Iterator[mmap.mmap]:
     if pid == 0:
         try:
             set_process_option(PR_SET_PDEATHSIG, signal.SIGKILL)
-            _serve(log, units)
+            _serve_requests(log, units)
         finally:
             os._exit(1)
     try:
@@ -103,7 +103,7 @@ def run_service(log: Path) -> Iterator[mmap.mmap]:
         os.waitpid(pid, 0)
 
 
-def _serve(log: Path, units: mmap.mmap) -> None:
+def _serve_requests(log: Path, units: mmap.mmap) -> None:
     """One request after the other, each at its time; one that comes late does not make up for it."""
     with log.open("a", buffering=1) as out:
         due = time.monotonic()
@@ -127,22 +127,22 @@ def capture_view(jobs: Sequence[program.CollectorJob]) -> HostView:
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
     ) as child:  # fmt: skip
         assert child.stdout
-        with call_every(BEAT_S, make_heartbeat(child)):
+        with call_every(HEARTBEAT_S, make_heartbeat(child)):
             while data := child.stdout.read1(1 << 16):  # type: ignore[attr-defined]
                 got += reader.feed(data)
             status = child.wait()
-    if status == BUSY:
+    if status == EXIT_OCCUPIED:
         raise OccupiedError
     if status or reader.close():
         raise SystemExit(f"the runner ended with {status}")
     clock = ClockMap.from_records(dict(item.header.fields) for item in got if item.header.kind == "clock")
     boots = [int(item.header.fields["bt0"]) for item in got if item.header.kind == "clock"]
     t0, t1 = clock.to_utc("boottime", np.array([min(boots), max(boots)], np.int64)).tolist()
-    parsed = {job.id: _parsed(job, got, clock) for job in jobs}
+    parsed = {job.id: _parse_part(job, got, clock) for job in jobs}
     return replace(build_view(parsed, seconds=(t1 - t0) / 1e9), span_ns=(t0, t1))
 
 
-def _parsed(job: program.CollectorJob, got: Sequence[frames.Frame], clock: ClockMap) -> Parsed:
+def _parse_part(job: program.CollectorJob, got: Sequence[frames.Frame], clock: ClockMap) -> Parsed:
     parts = {}
     for item in got:
         if item.header.kind == "part" and item.header.id == job.id:
@@ -200,12 +200,12 @@ def select_pairs(sides: Sequence[Side], kind: str, most: int) -> list[tuple[Side
 def judge_pair(pair: tuple[Side, Side], read: str, minimum_change: float) -> Judgment:
     """Return the result of a verification of the second side against the first."""
     subject = primary_number.select_subject(pair[0].views, read, "lower")
-    before, after = ([_window(view, read, subject) for view in side.views] for side in pair)
+    before, after = ([_measure_window(view, read, subject) for view in side.views] for side in pair)
     divisible = primary_number.is_divisible(read)
     return judge_windows(before, after, "lower", minimum_change=minimum_change, divisible=divisible)
 
 
-def _window(view: HostView, read: str, subject: tuple[tuple[str, str], ...]) -> MeasurementWindow:
+def _measure_window(view: HostView, read: str, subject: tuple[tuple[str, str], ...]) -> MeasurementWindow:
     return primary_number.measure_primary(view, read, subject).window
 
 
@@ -234,10 +234,10 @@ def main() -> None:
             judged = [
                 judge_pair(item, read, args.minimum_change) for item in select_pairs(result, kind, args.pairs)
             ]
-            print(_row(read, kind, judged))
+            print(_render_row(read, kind, judged))
 
 
-def _row(read: str, kind: str, judged: Sequence[Judgment]) -> str:
+def _render_row(read: str, kind: str, judged: Sequence[Judgment]) -> str:
     count = Counter(str(item.outcome) for item in judged)
     why = Counter(item.reason.key for item in judged if item.reason)
     changes = sorted(item.change for item in judged if item.change == item.change)

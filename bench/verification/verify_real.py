@@ -38,7 +38,7 @@ from pathlib import Path
 from culprit.launcher.paths import ROOT
 
 from bench.accuracy.score import open_platform
-from bench.accuracy.score_client import Platform
+from bench.accuracy.score_client import PlatformClient
 from bench.support.platforms import stop_on_term
 from bench.verification import pairs
 from bench.verification.capture import (
@@ -54,15 +54,15 @@ from lab.faults import list_missing_programs
 from lab.real import development
 from lab.scenario import Live, Scenario
 
-SAVED = ROOT / "bench" / "results" / "verify_real.json"
-CODE = (
+RESULTS_FILE = ROOT / "bench" / "results" / "verify_real.json"
+JUDGING_FOLDERS = (
     "backend/culprit/domain/verification", "backend/culprit/domain/statistics", "backend/culprit/jobs/verification",
 )  # fmt: skip
 #: Captures of a turn, so that its halves are observed for 9.2 times the gap between them: a capture can hold only two
 #: readings of the log, 5 s apart, and the next one begins 18 s after it or later.
-WINDOWS = 14
+WINDOW_COUNT = 14
 #: Captures of a window that may fail in one turn.
-SPARE = 2
+MAX_FAILED_CAPTURES = 2
 MAX_S = 3600.0
 
 
@@ -73,7 +73,7 @@ class TimeOverError(Exception):
 def main() -> int:
     """Play the starts and print the table. Return 1 if no pair was judged."""
     options = _parse_options()
-    earlier = [] if options.new else _load(options.save)
+    earlier = [] if options.new else _load_starts(options.save)
     code = digest_code()
     if options.render:
         print(pairs.render_table(earlier, code))
@@ -83,7 +83,7 @@ def main() -> int:
     seed = options.seed or random.SystemRandom().randrange(1, 1 << 31)
     print(f"seed {seed}", flush=True)
     starts = list(earlier)
-    todo = _plan(options, seed, earlier)
+    todo = _plan_starts(options, seed, earlier)
     with open_platform(options.home) as platform:
         for number, (scenario, its_seed) in enumerate(todo, 1):
             if time.monotonic() > end:
@@ -94,7 +94,7 @@ def main() -> int:
             start.code = code
             starts.append(start)
             print(describe_start(start), flush=True)
-            _store(options.save, starts)
+            _store_starts(options.save, starts)
     print(f"\n{pairs.render_table(starts, code)}")
     return 0 if any(start.pairs for start in starts) else 1
 
@@ -110,7 +110,7 @@ def _parse_options() -> argparse.Namespace:
     parser.add_argument(
         "--turns", type=int, default=4, choices=(1, 2, 3, 4), help="unhealthy, healthy, unhealthy, healthy"
     )
-    parser.add_argument("--windows", type=int, default=WINDOWS, help="captures of one turn")
+    parser.add_argument("--windows", type=int, default=WINDOW_COUNT, help="captures of one turn")
     parser.add_argument("--seconds", type=int, default=15, help="of a capture")
     parser.add_argument("--pause", type=float, default=2.0, help="seconds between captures")
     parser.add_argument("--seed", type=int, default=0, help="0 draws one")
@@ -125,7 +125,7 @@ def _parse_options() -> argparse.Namespace:
         choices=("plain", "alternating"),
         help="one complete verification for each start instead",
     )
-    parser.add_argument("--save", type=Path, default=SAVED, help="write the starts to this JSON file")
+    parser.add_argument("--save", type=Path, default=RESULTS_FILE, help="write the starts to this JSON file")
     parser.add_argument("--new", action="store_true", help="forget what --save holds")
     parser.add_argument("--render", action="store_true", help="play nothing; print the table of --save")
     parser.add_argument("--home", type=Path, help="of a platform that is running already")
@@ -135,7 +135,7 @@ def _parse_options() -> argparse.Namespace:
 def digest_code() -> str:
     """Return a digest of everything that measures and judges windows."""
     digest = hashlib.sha256()
-    for folder in CODE:
+    for folder in JUDGING_FOLDERS:
         for path in sorted((ROOT / folder).rglob("*.py")):
             digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:12]
@@ -155,7 +155,7 @@ def load_repairable_scenarios() -> dict[str, Scenario]:
     }
 
 
-def _plan(
+def _plan_starts(
     options: argparse.Namespace, seed: int, earlier: Sequence[PlayedStart]
 ) -> list[tuple[Scenario, int]]:
     """List the starts: every scenario once, then again. Starts that `earlier` holds are left out."""
@@ -179,7 +179,7 @@ def _plan(
 
 
 def play_start(
-    platform: Platform, scenario: Scenario, seed: int, options: argparse.Namespace, end: float
+    platform: PlatformClient, scenario: Scenario, seed: int, options: argparse.Namespace, end: float
 ) -> PlayedStart:
     """Play one start. What breaks is stored in it, and the others go on."""
     start = PlayedStart(scenario.id, seed, software=list(scenario.software))
@@ -198,7 +198,7 @@ def play_start(
 
 
 @contextmanager
-def _running(scenario: Scenario, start: PlayedStart) -> Iterator[Live]:
+def _run_scenario(scenario: Scenario, start: PlayedStart) -> Iterator[Live]:
     """Start the software with the fault in place, and wait until it shows."""
     with (
         LabEnvironment(max_s=MAX_S) as environment,
@@ -209,16 +209,16 @@ def _running(scenario: Scenario, start: PlayedStart) -> Iterator[Live]:
         yield live
 
 
-def _add_host(platform: Platform, stack: ExitStack, live: Live, start: PlayedStart) -> str:
+def _add_host(platform: PlatformClient, stack: ExitStack, live: Live, start: PlayedStart) -> str:
     name = f"verify-{start.seed}-{start.scenario}"
     host_id = platform.add_host(live.host, name)
-    stack.callback(platform.retire, f"/hosts/{host_id}")
-    stack.callback(platform.retire, f"/services/{platform.declare(name, live.access_log)}")
+    stack.callback(platform.delete_quietly, f"/hosts/{host_id}")
+    stack.callback(platform.delete_quietly, f"/services/{platform.declare_service(name, live.access_log)}")
     return host_id
 
 
 def _play_turns(
-    platform: Platform,
+    platform: PlatformClient,
     stack: ExitStack,
     scenario: Scenario,
     start: PlayedStart,
@@ -228,7 +228,7 @@ def _play_turns(
     """Measure the turns, then read their captures and judge the pairs."""
     phases: list[Phase] = []
     causes = list_cause_numbers(scenario.causes)
-    with _running(scenario, start) as live:
+    with _run_scenario(scenario, start) as live:
         assert live.repair is not None and live.inject is not None
         capture = HostCapture(
             _add_host(platform, stack, live, start), live.scope, options.seconds, [read for read, _ in causes]
@@ -242,7 +242,7 @@ def _play_turns(
             except TimeOverError:
                 start.stopped = True
                 break
-        harm = pairs.select_harm_number(_healthy(live), phases[0].clients) if phases else ""
+        harm = pairs.select_harm_number(_get_healthy_numbers(live), phases[0].clients) if phases else ""
     start.phases = [asdict(phase) for phase in phases]
     views = {run: platform.download(run).parse() for phase in phases for run in phase.runs}
     if phases:
@@ -250,14 +250,14 @@ def _play_turns(
         start.pairs += judge_cause(phases, views, causes, start)
 
 
-def _healthy(live: Live) -> Mapping[str, float]:
+def _get_healthy_numbers(live: Live) -> Mapping[str, float]:
     healthy = live.parameters["healthy"]
     assert isinstance(healthy, dict)
     return healthy
 
 
 def _measure_phase(
-    platform: Platform,
+    platform: PlatformClient,
     capture: HostCapture,
     live: Live,
     turn: int,
@@ -279,7 +279,7 @@ def _measure_phase(
             runs.append(run)
             continue
         failed += 1
-        if failed > SPARE:
+        if failed > MAX_FAILED_CAPTURES:
             raise RuntimeError(f"{failed} captures of turn {turn + 1} failed")
     each_s = (time.monotonic() - began + options.pause) / len(runs)
     print(f"  turn {turn + 1}: {len(runs)} windows, {each_s:.1f} s each with the pause", flush=True)
@@ -287,18 +287,18 @@ def _measure_phase(
 
 
 def _play_verification(
-    platform: Platform,
+    platform: PlatformClient,
     stack: ExitStack,
     scenario: Scenario,
     start: PlayedStart,
     options: argparse.Namespace,
 ) -> None:
     """Let the platform verify one fix completely, and judge its windows here again."""
-    with _running(scenario, start) as live:
+    with _run_scenario(scenario, start) as live:
         live.mark()
         host_id = _add_host(platform, stack, live, start)
         time.sleep(3.0)
-        harm = pairs.select_harm_number(_healthy(live), live.stats())
+        harm = pairs.select_harm_number(_get_healthy_numbers(live), live.stats())
         clients, judged = verify_by_platform(platform, host_id, live, harm, options.platform)
     runs = {
         side: [item["run"] for item in judged["windows"] if item["side"] == side]
@@ -312,8 +312,8 @@ def _play_verification(
     )
     changed = pairs.REMOVED
     if not pairs.has_harm(clients["after"], clients["before"]):
-        changed += pairs.UNHARMED
-    design = pairs.PLAIN if options.platform == "plain" else pairs.TURNS
+        changed += pairs.UNHARMED_SUFFIX
+    design = pairs.BEFORE_AFTER if options.platform == "plain" else pairs.IN_TURNS
     plan = pairs.PairPlan(f"{design}, by the platform", changed, tuple(runs["before"]), tuple(runs["after"]))
     start.pairs = [build_pair(plan, "harm", harm, judged)]
 
@@ -333,13 +333,13 @@ def describe_start(start: PlayedStart) -> str:
     return "\n".join(lines)
 
 
-def _load(path: Path) -> list[PlayedStart]:
+def _load_starts(path: Path) -> list[PlayedStart]:
     """Return the starts that a file holds; none if it does not exist."""
     stored = json.loads(path.read_text())["starts"] if path.exists() else []
     return [pairs.load_start(item) for item in stored]
 
 
-def _store(path: Path, starts: Sequence[PlayedStart]) -> None:
+def _store_starts(path: Path, starts: Sequence[PlayedStart]) -> None:
     """Write a start into each line."""
     lines = ",\n".join(json.dumps(asdict(start)) for start in starts)
     temporary = path.with_suffix(".new")
