@@ -9,7 +9,7 @@ RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev --ignore-scripts --no
 COPY frontend/ ./
 RUN npx --no-install vite build --logLevel warn
 
-FROM python:3.11.16-slim-bookworm@sha256:a36c24f9cbdf4fd0f52d67f0823eeac19c2028c637cecc392d97f980d4fec56b AS packages
+FROM python:3.11.16-slim-bookworm@sha256:a36c24f9cbdf4fd0f52d67f0823eeac19c2028c637cecc392d97f980d4fec56b AS tools
 ENV UV_COMPILE_BYTECODE=1 \
     UV_LINK_MODE=copy \
     UV_PYTHON_DOWNLOADS=never \
@@ -18,11 +18,28 @@ ENV UV_COMPILE_BYTECODE=1 \
 WORKDIR /src
 # uv comes as it does for ./culprit up: by name and SHA-256, with Python's standard library.
 COPY backend/culprit/__init__.py backend/culprit/__init__.py
-COPY backend/culprit/launcher backend/culprit/launcher
+COPY backend/culprit/launcher/__init__.py backend/culprit/launcher/progress.py backend/culprit/launcher/
+COPY backend/culprit/launcher/install backend/culprit/launcher/install
 RUN python -m culprit.launcher.install.fetch_uv /usr/local/bin/uv
 COPY pyproject.toml uv.lock ./
+
+# The native reader of perf.data. Debian's rustc-web is recent; it keeps one version per release.
+FROM tools AS reader
+# hadolint ignore=DL3008
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends cargo-web rustc-web gcc libc6-dev \
+    && rm -rf /var/lib/apt/lists/*
+RUN --mount=type=cache,target=/root/.cache/uv uv sync --frozen --only-group native
+COPY backend/native backend/native
+WORKDIR /src/backend/native
+RUN --mount=type=cache,target=/root/.cargo/registry \
+    /src/.venv/bin/maturin build --release --locked --quiet --interpreter python --out /wheels
+
+FROM tools AS packages
+COPY --from=reader /wheels /wheels
 RUN --mount=type=cache,target=/root/.cache/uv \
-    UV_PROJECT_ENVIRONMENT=/app/.venv uv sync --frozen --no-default-groups
+    UV_PROJECT_ENVIRONMENT=/app/.venv uv sync --frozen --no-default-groups \
+    && uv pip install --python /app/.venv/bin/python --no-deps /wheels/*.whl
 
 FROM python:3.11.16-slim-bookworm@sha256:a36c24f9cbdf4fd0f52d67f0823eeac19c2028c637cecc392d97f980d4fec56b
 # perf reads imported perf.data files. Debian keeps one version per release; pinning it would break rebuilds.

@@ -68,9 +68,22 @@ pub fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
     Some(u32::from_le_bytes(*bytes.get(offset..)?.first_chunk()?))
 }
 
+/// The bytes of a text of pairs of hexadecimal digits; None for any other text.
+pub fn from_hexadecimal(text: &str) -> Option<Vec<u8>> {
+    let digits: Option<Vec<u8>> = text.chars().map(|digit| digit.to_digit(16).map(|value| value as u8)).collect();
+    let digits = digits.filter(|digits| !digits.is_empty() && digits.len().is_multiple_of(2))?;
+    Some(digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hexadecimal_digits_come_in_pairs() {
+        assert_eq!(from_hexadecimal("0aF0"), Some(vec![0x0a, 0xf0]));
+        assert_eq!(["", "0", "0g", "inode-1"].map(from_hexadecimal), [None, None, None, None]);
+    }
 
     #[test]
     fn reads_stop_at_the_end() {

@@ -1,6 +1,7 @@
 //! The native reader of Culprit: perf.data as columns and a trie, without text in between.
 #![deny(unsafe_code)]
 
+pub mod annotate;
 pub mod bytes;
 pub mod error;
 pub mod inlined_frames;

@@ -424,6 +424,26 @@ impl Modules {
         self.modules.get(module as usize).map_or(&[], |item| &item.name)
     }
 
+    /// The file of a module: its name in the store, and whether it is memory without a file.
+    pub fn file_of(&self, module: ModuleId) -> (Option<String>, bool) {
+        match self.modules.get(module as usize).map(|item| &item.origin) {
+            Some(Origin::File(_, file)) => (file.key(), false),
+            Some(Origin::Anonymous(_)) => (None, true),
+            None => (None, false),
+        }
+    }
+
+    /// Where the function at an offset in a module begins and ends; in memory without a file, at an address.
+    pub fn range_of(&mut self, module: ModuleId, at: u64) -> Option<(u64, u64)> {
+        self.load(module);
+        self.modules[module as usize].table.as_ref()?.range_at(at)
+    }
+
+    /// Where the function at an address of the kernel begins and ends.
+    pub fn range_in_kernel(&self, address: u64) -> Option<(u64, u64)> {
+        self.kernel.range_at(address)
+    }
+
     /// The files of a module, for more than its symbols; None where they are not at hand, or of another build.
     pub fn open_program(&self, module: ModuleId) -> Option<Program> {
         let item = self.modules.get(module as usize)?;

@@ -79,12 +79,12 @@ fn list_perf_modules<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, P
     Ok(into)
 }
 
-fn map_recording(path: &Path) -> Result<Mmap> {
+pub(crate) fn map_recording(path: &Path) -> Result<Mmap> {
     let bytes = map_file(path).map_err(|error| ReadError::Io(error.to_string()))?;
     if bytes.is_empty() { Err(ReadError::damaged("it is empty")) } else { Ok(bytes) }
 }
 
-fn to_exception(error: ReadError) -> PyErr {
+pub(crate) fn to_exception(error: ReadError) -> PyErr {
     match error {
         ReadError::NotPerfData(reason) => ReaderError::new_err(("not_perf_data", reason)),
         ReadError::NoSamples => ReaderError::new_err(("no_samples", "")),
@@ -265,5 +265,6 @@ fn culprit_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PerfScriptReader>()?;
     module.add_function(wrap_pyfunction!(read_perf_data, module)?)?;
     module.add_function(wrap_pyfunction!(list_perf_modules, module)?)?;
-    module.add_function(wrap_pyfunction!(read_perf_sched, module)?)
+    module.add_function(wrap_pyfunction!(read_perf_sched, module)?)?;
+    crate::annotate::bindings::add_functions(module)
 }

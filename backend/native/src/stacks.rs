@@ -12,7 +12,7 @@ use crate::modules::{FileId, Inlining, Modules, Place};
 use crate::perf::records::{Record, kind, misc};
 use crate::perf::samples::{Sample, context};
 use crate::perf::user_state::UserState;
-use crate::processes::{Mapping, Processes};
+use crate::processes::{Mapping, ModuleId, Processes};
 use crate::trie::{FrameKind, Limits, Strings, TrieBuilder, printable};
 use crate::unwind::walk::Unwinder;
 
@@ -157,6 +157,11 @@ impl Stacks {
         let span = self.comms.offsets[at] as usize..self.comms.offsets[at + 1] as usize;
         let frame = self.trie.add_frame(&self.comms.blob[span], b"", FrameKind::Comm, 0)?;
         self.trie.child(node, frame)
+    }
+
+    /// The module that a process maps at an address, and the offset in its file.
+    pub fn place_of(&mut self, pid: u32, address: u64) -> Option<(ModuleId, u64)> {
+        self.processes.space_of(pid).find(address).map(|found| (found.module, found.offset_of(address)))
     }
 
     /// The node of a sample: parts of its chain from the outermost one inward, each remembered by its bytes.

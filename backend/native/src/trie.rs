@@ -58,6 +58,12 @@ impl Strings {
         id
     }
 
+    /// The bytes of a string; empty for an index that none has.
+    pub fn get(&self, id: usize) -> &[u8] {
+        let span = self.offsets.get(id).zip(self.offsets.get(id + 1));
+        span.and_then(|(from, to)| self.blob.get(*from as usize..*to as usize)).unwrap_or(&[])
+    }
+
     pub fn len(&self) -> usize {
         self.ids.len()
     }

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use culprit_native::annotate::code::{list_parts, read_code};
+use culprit_native::annotate::counts::{FunctionName, count_addresses};
+use culprit_native::annotate::disassemble::{CODE_MAX, InstructionSet, disassemble};
 use culprit_native::kinds::block_io::read_block_io;
 use culprit_native::kinds::futex::read_futex;
 use culprit_native::kinds::off_cpu::read_off_cpu;
@@ -58,6 +61,10 @@ fn read_program(bytes: &[u8]) {
     let mut map = MmapMut::map_anon(bytes.len().max(1)).expect("memory");
     map[..bytes.len()].copy_from_slice(bytes);
     let program = Program { bytes: Arc::new(map.make_read_only().expect("memory")), debug: None };
+    let _ = list_parts(bytes);
+    for (start, end) in [(0x1000, 0x1400), (0, u64::MAX), (u64::MAX, 0), (bytes.len() as u64, u64::MAX)] {
+        let _ = read_code(&program, start, end, true);
+    }
     let mut work = Work::new(2_000_000);
     let mut inlines = Inlines::open(&program, &mut work);
     let mut tables = CallFrames::open(&program);
@@ -82,6 +89,11 @@ fn read_all(bytes: &[u8]) {
         let _ = read(bytes, SymbolSources::default(), limits, &[]);
     }
     let _ = read_schedule(bytes);
+    let stored = SymbolSources { store: Some(data("store")), ..SymbolSources::default() };
+    let name = FunctionName { event: b"cycles", function: b"leaf", module: None };
+    if let Ok(counts) = count_addresses(bytes, stored, limits, &name) {
+        assert!(counts.functions.iter().map(|function| function.samples()).sum::<u64>() <= counts.samples);
+    }
 }
 
 #[test]
@@ -124,6 +136,21 @@ proptest! {
             *head = *b"PERFILE2";
         }
         read_all(&bytes);
+    }
+
+    #[test]
+    fn each_byte_of_code_is_in_one_instruction(
+        bytes in prop::collection::vec(any::<u8>(), 0..3000), address in any::<u64>(),
+    ) {
+        for set in [InstructionSet::X86(64), InstructionSet::X86(32), InstructionSet::Arm64] {
+            let mut next = 0;
+            for instruction in disassemble(set, &bytes, address) {
+                prop_assert_eq!(instruction.offset, next);
+                prop_assert!(instruction.length > 0 && instruction.text.len() < 300);
+                next += instruction.length;
+            }
+            prop_assert_eq!(next, bytes.len());
+        }
     }
 
     #[test]
@@ -178,4 +205,10 @@ proptest! {
         let _ = JitDump::open(&bytes[..], false);
         read_program(&bytes);
     }
+}
+
+#[test]
+fn only_so_much_code_is_read() {
+    let bytes = vec![0x90; CODE_MAX + 1];
+    assert_eq!(disassemble(InstructionSet::X86(64), &bytes, 0).len(), CODE_MAX);
 }

@@ -5,6 +5,7 @@ use std::ops::Deref;
 use object::elf;
 use object::read::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolFlags};
 
+use super::gopclntab::add_go_functions;
 use super::table::{Binding, SymbolTable};
 use crate::bytes::{u32_at, u64_at};
 
@@ -53,6 +54,8 @@ pub fn read_elf<D: Deref<Target = [u8]>>(
     }
     if table.is_empty() {
         file.dynamic_symbols().for_each(|symbol| add_symbol(&mut table, &loads, &symbol));
+        let code = list_code(&file);
+        add_go_functions(&mut table, &file, |address| code.iter().find_map(|range| range.offset_of(address)));
     }
     add_plt(&mut table, &file, &loads);
     table.add_starts(read_function_starts(&file).filter_map(|address| to_offset(&loads, address)));

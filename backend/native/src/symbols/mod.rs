@@ -2,6 +2,7 @@
 
 pub mod dwarf_units;
 pub mod elf;
+pub mod gopclntab;
 pub mod inlines;
 pub mod jitdump;
 pub mod kernel;

@@ -113,6 +113,20 @@ impl SymbolTable {
         past.checked_sub(1).map_or(Located::Nothing, |at| Located::Function(self.starts[at]))
     }
 
+    /// Where the function that contains an address begins and ends. One without a name ends where the next one begins.
+    pub fn range_at(&self, address: u64) -> Option<(u64, u64)> {
+        match self.locate(address) {
+            Located::Symbol(place) => self.symbols.get(place).map(|symbol| (symbol.start, symbol.end)),
+            Located::Function(start) => {
+                let next_start = self.starts.get(self.starts.partition_point(|known| *known <= start)).copied();
+                let next_symbol = self.symbols.get(self.symbols.partition_point(|symbol| symbol.start <= start));
+                let ends = next_start.into_iter().chain(next_symbol.map(|symbol| symbol.start));
+                Some((start, ends.min().unwrap_or(start.saturating_add(LAST_SIZE))))
+            }
+            Located::Nothing => None,
+        }
+    }
+
     /// The name of a symbol, as the file has it.
     pub fn name(&self, place: usize) -> &[u8] {
         self.symbols.get(place).map_or(&[], |symbol| self.text(symbol))
@@ -183,5 +197,8 @@ mod tests {
         assert_eq!(table.locate(105), Located::Symbol(0));
         assert_eq!(table.locate(250), Located::Function(200));
         assert_eq!(table.locate(50), Located::Nothing);
+        let ranges = [105, 150, 250, 301, 50].map(|address| table.range_at(address));
+        let last = Some((300, 300 + LAST_SIZE));
+        assert_eq!(ranges, [Some((100, 110)), Some((100, 200)), Some((200, 300)), last, None]);
     }
 }

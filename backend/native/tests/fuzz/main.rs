@@ -5,6 +5,8 @@
 //! it. Inputs that failed are written to `tests/fuzz/kept`, where they are seeds of every later run.
 
 mod crafted;
+#[path = "../support/go_program.rs"]
+mod go_program;
 mod mutations;
 mod targets;
 
@@ -57,6 +59,11 @@ fn list_seeds() -> Vec<Seed> {
         name: name.to_owned(),
         target: Target::Recording,
         bytes,
+    }));
+    seeds.extend(go_program::list_shapes().into_iter().map(|shape| {
+        let table = go_program::write_table(shape, &["main.main", "main.(*Pool).run", "runtime.goexit"]);
+        let bytes = go_program::write_program(shape, ".gopclntab", table);
+        Seed { name: format!("{shape:?}"), target: Target::Program, bytes }
     }));
     seeds.extend(targets::texts().into_iter().map(|(target, bytes)| Seed {
         name: format!("{target:?}"),

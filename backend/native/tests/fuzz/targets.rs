@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use culprit_native::annotate::code::{list_parts, read_code};
+use culprit_native::annotate::counts::{FunctionName, count_addresses};
 use culprit_native::error::ReadError;
 use culprit_native::kinds::block_io::read_block_io;
 use culprit_native::kinds::futex::read_futex;
@@ -87,6 +89,8 @@ fn read_recording(bytes: &[u8]) {
         let _ = read(bytes, SymbolSources::default(), LIMITS, &[]);
     }
     let _ = read_schedule(bytes);
+    let stored = SymbolSources { store: Some(store()), ..SymbolSources::default() };
+    let _ = count_addresses(bytes, stored, LIMITS, &FunctionName { event: b"", function: b"leaf", module: None });
 }
 
 fn read_program(bytes: &[u8]) {
@@ -94,6 +98,10 @@ fn read_program(bytes: &[u8]) {
     let mut map = MmapMut::map_anon(bytes.len().max(1)).expect("memory");
     map[..bytes.len()].copy_from_slice(bytes);
     let program = Program { bytes: Arc::new(map.make_read_only().expect("memory")), debug: None };
+    let _ = list_parts(bytes);
+    for (start, end) in [(0x1000, 0x1400), (0, u64::MAX)] {
+        let _ = read_code(&program, start, end, true);
+    }
     let mut work = Work::new(WORK);
     let mut inlines = Inlines::open(&program, &mut work);
     let mut tables = CallFrames::open(&program);
