@@ -36,9 +36,7 @@ class HostCandidate:
 
 def extract_host_names(labels: Mapping[str, str], names: Sequence[str] = HOST_LABELS) -> list[str]:
     """Return the host names in the labels, the most specific first, without ports, in lower case."""
-    candidates = (
-        _without_port(labels[name].strip().lower()) for name in names if labels.get(name, "").strip()
-    )
+    candidates = (_strip_port(labels[name].strip().lower()) for name in names if labels.get(name, "").strip())
     return [item for item in dict.fromkeys(candidates) if item]
 
 
@@ -47,7 +45,7 @@ def extract_service_names(labels: Mapping[str, str], names: Sequence[str] = SERV
     return list(dict.fromkeys(labels[name].strip() for name in names if labels.get(name, "").strip()))
 
 
-def _without_port(text: str) -> str:
+def _strip_port(text: str) -> str:
     """Remove the port: `feed-7:9100` → `feed-7`, `[2001:db8::1]:9100` → `2001:db8::1`."""
     if text.startswith("["):
         return text[1:].partition("]")[0]
@@ -64,14 +62,14 @@ def match_hosts(names: Sequence[str], hosts: Sequence[HostCandidate]) -> list[Ho
         for fits in (
             [host for host in hosts if host.name.lower() == name],
             [host for host in hosts if host.address.lower() == name],
-            [host for host in hosts if _same_short(host.name.lower(), name)],
+            [host for host in hosts if _is_same_short_name(host.name.lower(), name)],
         ):
             if fits:
                 return fits
     return []
 
 
-def _same_short(item: str, other: str) -> bool:
+def _is_same_short_name(item: str, other: str) -> bool:
     """Return whether one name is the other without its domain; different domains are different hosts."""
     return ("." not in item or "." not in other) and to_short_name(item) == to_short_name(other)
 

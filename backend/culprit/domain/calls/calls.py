@@ -99,7 +99,7 @@ def build_call_graph(view: HostView, pid: int | None = None) -> CallGraph:
     if selected.is_whole_host:
         calls = _add_destinations(view, calls)
     calls |= _build_unix_calls(selected)
-    ordered = sorted(calls.values(), key=_busiest_first)
+    ordered = sorted(calls.values(), key=_sort_by_traffic)
     needed = (CALLS, WAITS) if view.rows("tcp_destinations") else (CALLS, WAITS, SOCKETS)
     return CallGraph(
         tuple(call for call in ordered if call.direction == "out"),
@@ -122,7 +122,7 @@ def list_siblings(view: HostView, pid: int) -> frozenset[int]:
     return frozenset({pid, *(server for comm, port, server in serving if (comm, port) in shared)})
 
 
-def _busiest_first(call: HostCall) -> tuple[float, float, str]:
+def _sort_by_traffic(call: HostCall) -> tuple[float, float, str]:
     return -(call.waiting or 0.0), -(call.connections or 0.0), call.key
 
 
@@ -169,33 +169,33 @@ def _build_tcp_call(key: CallKey, rows: Sequence[TableRow]) -> HostCall:
         "out" if direction == "out" else "in",
         "tcp",
         comm,
-        _pids(rows),
+        _list_pids(rows),
         remote,
         port,
-        connections=_sum(rows, "connections"),
-        established=_sum(rows, "established"),
-        syn_sent=_sum(rows, "syn_sent"),
-        close_wait=_sum(rows, "close_wait"),
+        connections=_sum_column(rows, "connections"),
+        established=_sum_column(rows, "established"),
+        syn_sent=_sum_column(rows, "syn_sent"),
+        close_wait=_sum_column(rows, "close_wait"),
         rtt_mean_ms=sum(r * w for r, w in timed) / sum(w for _, w in timed) if timed else None,
-        rtt_max_ms=_max(rows, "rtt_max_ms"),
-        retransmitted=_sum(rows, "retransmitted"),
-        retransmitting=_sum(rows, "retransmitting"),
-        send_queue_bytes=_sum(rows, "send_queue_bytes"),
-        recv_queue_bytes=_sum(rows, "recv_queue_bytes"),
+        rtt_max_ms=_find_maximum(rows, "rtt_max_ms"),
+        retransmitted=_sum_column(rows, "retransmitted"),
+        retransmitting=_sum_column(rows, "retransmitting"),
+        send_queue_bytes=_sum_column(rows, "send_queue_bytes"),
+        recv_queue_bytes=_sum_column(rows, "recv_queue_bytes"),
         citations=merge_citations(row.citation for row in rows),
     )
 
 
-def _sum(rows: Sequence[TableRow], name: str) -> float | None:
+def _sum_column(rows: Sequence[TableRow], name: str) -> float | None:
     known = [value for row in rows if (value := row.number(name)) is not None]
     return sum(known) if known else None
 
 
-def _max(rows: Sequence[TableRow], name: str) -> float | None:
+def _find_maximum(rows: Sequence[TableRow], name: str) -> float | None:
     return max((value for row in rows if (value := row.number(name)) is not None), default=None)
 
 
-def _pids(rows: Iterable[TableRow]) -> tuple[int, ...]:
+def _list_pids(rows: Iterable[TableRow]) -> tuple[int, ...]:
     return tuple(sorted({int(pid) for row in rows if (pid := row.number("pid"))})[:MAX_PIDS])
 
 
@@ -212,12 +212,12 @@ def _add_waits(selected: _ProcessRows, calls: dict[CallKey, HostCall]) -> dict[C
     with_waits = dict(calls)
     for key, rows in grouped.items():
         direction, _, comm, remote, port = key
-        bare = HostCall("out" if direction == "out" else "in", "tcp", comm, _pids(rows), remote, port)
-        known = calls.get(key, replace(bare, connections=_sum(rows, "connections")))
+        bare = HostCall("out" if direction == "out" else "in", "tcp", comm, _list_pids(rows), remote, port)
+        known = calls.get(key, replace(bare, connections=_sum_column(rows, "connections")))
         with_waits[key] = replace(
             known,
-            waiting=_sum(rows, "waiting"),
-            waiting_oldest_ms=_max(rows, "oldest"),
+            waiting=_sum_column(rows, "waiting"),
+            waiting_oldest_ms=_find_maximum(rows, "oldest"),
             samples=_count_samples(selected.view),
             citations=merge_citations((*known.citations, *(row.citation for row in rows))),
         )
@@ -245,13 +245,13 @@ def _count_samples(view: HostView) -> int:
 
 def _count_served_requests(selected: _ProcessRows) -> ServedRequests | None:
     rows = [row for row in selected.rows("tcp_waits") if row.text("direction") == "in"]
-    waiting = _sum(rows, "waiting")
+    waiting = _sum_column(rows, "waiting")
     if waiting is None:
         return None
     names = tuple(sorted({row.text("comm") for row in rows if row.number("waiting")}))
     return ServedRequests(
         waiting,
-        _max(rows, "oldest"),
+        _find_maximum(rows, "oldest"),
         _count_samples(selected.view),
         merge_citations(row.citation for row in rows),
         names,
@@ -292,7 +292,7 @@ def _build_unix_calls(selected: _ProcessRows) -> dict[CallKey, HostCall]:
     for key, rows in grouped.items():
         owners = {int(pid) for row in rows if (pid := row.number("peer_pid"))}
         unix_calls[key] = HostCall(
-            *("out", "unix", key[2], _pids(rows), key[3], None, _sum(rows, "connections")),
+            *("out", "unix", key[2], _list_pids(rows), key[3], None, _sum_column(rows, "connections")),
             peer_comm=rows[0].text("peer_comm"),
             peer_pid=owners.pop() if len(owners) == 1 else None,
             citations=merge_citations(row.citation for row in rows),

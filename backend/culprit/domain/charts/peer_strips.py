@@ -35,7 +35,7 @@ def build_strip(
         spread.median if spread else None,
         spread.median - reach if spread else None,
         spread.median + reach if spread else None,
-        tuple(_thin_dots(dots)),
+        tuple(_limit_dots(dots)),
     )
 
 
@@ -57,7 +57,7 @@ def _score_small_group(known: Mapping[str, Figure], own: str) -> list[HostDot]:
     return [HostDot(host, known[host], None, scores[host] > 1, host == own) for host in ranked]
 
 
-def _thin_dots(dots: list[HostDot]) -> list[HostDot]:
+def _limit_dots(dots: list[HostDot]) -> list[HostDot]:
     """Limit the dots to MAX_DOTS: keep outliers and the own host, and evenly spaced others."""
     if len(dots) <= MAX_DOTS:
         return dots

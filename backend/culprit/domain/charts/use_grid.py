@@ -58,7 +58,7 @@ def _build_cell(use_category: UseType, findings: Sequence[Finding]) -> UseCell:
     number = best.numbers[0] if best.numbers else None
     return UseCell(
         use_category,
-        _cell_state(best),
+        _get_cell_state(best),
         best.rule,
         best.subject,
         _make_figure(number),
@@ -71,7 +71,7 @@ def _build_cell(use_category: UseType, findings: Sequence[Finding]) -> UseCell:
     )
 
 
-def _cell_state(finding: Finding) -> CellState:
+def _get_cell_state(finding: Finding) -> CellState:
     if finding.state == "matched":
         return finding.severity
     return "unknown" if finding.state == "not_evaluated" else finding.state

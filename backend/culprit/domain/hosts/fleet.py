@@ -39,7 +39,7 @@ class RuleResult:
     subjects: int = 0
 
     @property
-    def closeness(self) -> float:
+    def threshold_ratio(self) -> float:
         """The ratio of the number to its threshold: 1 at the threshold, more beyond it."""
         if self.value is None or self.threshold is None:
             return 0.0
@@ -53,7 +53,7 @@ class RuleResult:
 
         A number beyond its threshold that failed another condition would mislead in a cell without a match: it is last.
         """
-        near = self.closeness
+        near = self.threshold_ratio
         if self.state == "not_matched" and near >= 1:
             near = -1.0
         severity = SEVERITIES.index(self.severity) if self.state == "matched" else 0

@@ -12,6 +12,7 @@ from collectors.parse.reports import prometheus_import, registry
 from collectors.parse.reports.registry import REPORTS, Report
 from collectors.runner import lookback, symbols
 from culprit.domain.imports import typical_ranges
+from culprit.domain.profiles import debug_files
 from culprit.domain.series.typical_range import PROM_TYPICAL
 
 Kind = Literal["perf_data", "perf_sched", "perf_script", "folded", "bundle"] | ProfileFormat | Report
@@ -46,7 +47,7 @@ BUNDLE_MAGIC = b"CULPRIT1 "
 _FOLDED_LINE = re.compile(rb".*\S[ \t]+\d+(\.\d+)?[ \t]*\r?\Z")
 
 
-def _parse(source: ProfileSource) -> Parse:
+def _build_profile_parser(source: ProfileSource) -> Parse:
     def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
         return Parsed(profiles=(source,))
 
@@ -63,7 +64,7 @@ _SOURCES: Mapping[Kind, ProfileSource] = {
 }
 
 
-def _report(kind: Report) -> Parse:
+def _build_report_parser(kind: Report) -> Parse:
     def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
         return registry.READERS[kind](parts[PART], PART)
 
@@ -71,12 +72,13 @@ def _report(kind: Report) -> Parse:
 
 
 PARSERS: Mapping[str, Parse] = {
-    **{NAMES[kind]: _parse(source) for kind, source in _SOURCES.items()},
-    **{NAMES[kind]: _report(kind) for kind in REPORTS},
+    **{NAMES[kind]: _build_profile_parser(source) for kind, source in _SOURCES.items()},
+    **{NAMES[kind]: _build_report_parser(kind) for kind in REPORTS},
     PROM_SERVICE: prometheus_import.parse_prometheus_import,
     PROM_TYPICAL: typical_ranges.parse_typical_ranges,
     lookback.ID: lookback.parse_lookback,
     symbols.ID: symbols.parse_symbols,
+    debug_files.ID: debug_files.parse_debug_files,
 }
 
 

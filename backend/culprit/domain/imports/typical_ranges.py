@@ -32,7 +32,7 @@ from culprit.domain.series.typical_range import (
     list_instants,
 )
 
-COUNTED = "days"
+DAY_COUNT_METRIC = "days"
 LATEST_S = 7_258_118_400.0  # the year 2200, as everywhere
 MAX_ROUTES = 10
 MAX_INSTANTS = 60
@@ -47,13 +47,13 @@ def parse_typical_ranges(parts: Mapping[str, Part], context: Context) -> Parsed:
     if not 0 <= start <= end < LATEST_S:
         return Parsed(readable=False, warnings=(Sentence("reports.not_prometheus"),))
     at = list_instants(start, end, max(MIN_STEP_S, math.ceil((end - start) / MAX_INSTANTS)))
-    answers = {name: _answers(parts, name) for name in ("rate", "errors", *QUANTILES)}
+    answers = {name: _read_answers(parts, name) for name in ("rate", "errors", *QUANTILES)}
     factor = 1.0 if mapping.get("latency_unit") == "ms" else 1e3
-    columns = tuple(Column(name, "count" if name == COUNTED else "") for name in COLUMNS)
+    columns = tuple(Column(name, "count" if name == DAY_COUNT_METRIC else "") for name in COLUMNS)
     tables = []
     for metric, routes in _list_routes(mapping):
-        days = _days(metric, answers, factor)
-        rows, lines = _rows(metric, routes, days, at)
+        days = _group_by_day(metric, answers, factor)
+        rows, lines = _build_rows(metric, routes, days, at)
         tables.append(Table(KIND, columns, rows, f"{METRICS[metric][0]}.jsonl", lines))
     all_answers = [item for of_query in answers.values() for item in of_query]
     readable = any(item.refusal is None for item in all_answers)
@@ -61,7 +61,7 @@ def parse_typical_ranges(parts: Mapping[str, Part], context: Context) -> Parsed:
     return Parsed(tables=tuple(tables) if readable else (), warnings=warnings, readable=readable)
 
 
-def _answers(parts: Mapping[str, Part], name: str) -> list[RangeAnswer]:
+def _read_answers(parts: Mapping[str, Part], name: str) -> list[RangeAnswer]:
     part = parts.get(f"{name}.jsonl")
     text = decode_text(part) if part is not None else ""
     if text is None:
@@ -78,7 +78,7 @@ def _list_routes(requested: Json) -> Iterator[tuple[str, list[str]]]:
             yield metric, [as_text(route, 200) for route in routes[:MAX_ROUTES]]
 
 
-def _days(
+def _group_by_day(
     metric: str, answers: Mapping[str, Sequence[RangeAnswer]], factor: float
 ) -> list[dict[str, DaySeries]]:
     """Return the values of each earlier day by route, the newest day first."""
@@ -105,7 +105,7 @@ def _days(
     ]
 
 
-def _rows(
+def _build_rows(
     metric: str, routes: Sequence[str], days: Sequence[Mapping[str, DaySeries]], at: Float
 ) -> tuple[tuple[Row, ...], tuple[int, ...]]:
     rows: list[Row] = []
@@ -117,17 +117,17 @@ def _rows(
         band = compute_typical_range(at, of_route)
         planes = (band.low, band.median, band.high)
         for i, t_s in enumerate(at.tolist()):
-            band_values = [_known(float(plane[i])) for plane in planes]
-            rows.append((metric, route, _utc(t_s), int(band.days[i]), *band_values, unit))
+            band_values = [_round_finite(float(plane[i])) for plane in planes]
+            rows.append((metric, route, _format_utc(t_s), int(band.days[i]), *band_values, unit))
             lines.append(newest)
     return tuple(rows), tuple(lines)
 
 
-def _utc(t_s: float) -> str:
+def _format_utc(t_s: float) -> str:
     return datetime.fromtimestamp(t_s, UTC).isoformat(timespec="milliseconds")
 
 
-def _known(value: float) -> float | None:
+def _round_finite(value: float) -> float | None:
     return float(f"{value:.6g}") if math.isfinite(value) else None
 
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-LONGEST_TEXT = 1000
-LONGEST_TAG = 100
-MOST_TAGS = 20
+MAX_TEXT_LENGTH = 1000
+MAX_TAG_LENGTH = 100
+MAX_TAGS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,28 +31,32 @@ class AnnotationContent:
     tags: tuple[str, ...]
 
     @property
-    def about(self) -> str:
+    def subject_kind(self) -> str:
         """Return the type of the subject: capture, incident, event, cause or fix."""
         return self.key.split(":")[::2][-1]
 
     @property
-    def about_id(self) -> str:
+    def subject_id(self) -> str:
         """Return the ID of the capture, event or incident."""
         return self.key.split(":")[1]
 
     @property
-    def words(self) -> str:
+    def plain_text(self) -> str:
         """Return the text without the link and without HTML escapes."""
         return html.unescape(self.text.rpartition(" <a href=")[0])
 
     @property
-    def mark(self) -> str:
+    def identity_tag(self) -> str:
         """Return the tag that identifies this annotation in Grafana."""
         return f"culprit-id:{hashlib.sha256(self.key.encode()).hexdigest()[:24]}"
 
     def body(self) -> dict[str, Any]:
         """Return the request body for Grafana."""
-        reported: dict[str, Any] = {"time": self.time_ms, "tags": [*self.tags, self.mark], "text": self.text}
+        reported: dict[str, Any] = {
+            "time": self.time_ms,
+            "tags": [*self.tags, self.identity_tag],
+            "text": self.text,
+        }
         return reported if self.end_ms is None else reported | {"timeEnd": self.end_ms}
 
     @property
@@ -61,7 +65,7 @@ class AnnotationContent:
         return hashlib.sha256(json.dumps(self.body(), sort_keys=True).encode()).hexdigest()
 
     @staticmethod
-    def of(key: str, body: Mapping[str, Any]) -> AnnotationContent:
+    def from_stored(key: str, body: Mapping[str, Any]) -> AnnotationContent:
         """Build an annotation from its stored JSON."""
         return AnnotationContent(
             key, body["time"], body.get("timeEnd"), body["text"], tuple(body["tags"][:-1])
@@ -73,7 +77,7 @@ def build_annotation(  # noqa: PLR0917 - the parts of one annotation
 ) -> AnnotationContent:
     """Build an annotation with a link; the text is escaped, bounded and one paragraph."""
     message = " ".join(text.split())
-    message = message if len(message) <= LONGEST_TEXT else message[: LONGEST_TEXT - 1] + "…"
+    message = message if len(message) <= MAX_TEXT_LENGTH else message[: MAX_TEXT_LENGTH - 1] + "…"
     address = html.escape(link, quote=True)
     until = None if end is None else max(to_milliseconds(begin), to_milliseconds(end))
     return AnnotationContent(
@@ -81,7 +85,7 @@ def build_annotation(  # noqa: PLR0917 - the parts of one annotation
         to_milliseconds(begin),
         until,
         f'{html.escape(message)} <a href="{address}">Culprit</a>',
-        tuple(dict.fromkeys(["culprit", *(to_tag(item) for item in tags)]))[:MOST_TAGS],
+        tuple(dict.fromkeys(["culprit", *(to_tag(item) for item in tags)]))[:MAX_TAGS],
     )
 
 
@@ -93,4 +97,4 @@ def to_milliseconds(at: datetime) -> int:
 def to_tag(text: str) -> str:
     """Return a tag without commas (Grafana's separator) and without unprintable characters."""
     stored = "".join(item if item.isprintable() and item != "," else " " for item in text)
-    return " ".join(stored.split())[:LONGEST_TAG]
+    return " ".join(stored.split())[:MAX_TAG_LENGTH]

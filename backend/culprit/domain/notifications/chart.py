@@ -40,7 +40,7 @@ class Chart:
     baseline: float | None = None
 
     @staticmethod
-    def of(stored: Mapping[str, Any]) -> Chart:
+    def from_stored(stored: Mapping[str, Any]) -> Chart:
         """Build a chart from its stored JSON."""
         return Chart(**{**stored, "t_s": tuple(stored["t_s"]), "values": tuple(stored["values"])})
 
@@ -130,21 +130,21 @@ def render_svg(chart: Chart, locale: str = "en") -> str:
     SubElement(root, "title").text = title
     SubElement(root, "rect", {"width": str(WIDTH), "height": str(HEIGHT), "fill": "#ffffff"})
     unit = f" ({clean_xml(unit_label)})" if (unit_label := get_unit_label(chart.unit)) else ""
-    _text(root, 12, 20, (title[:80] + unit), weight="600")
+    _draw_text(root, 12, 20, (title[:80] + unit), weight="600")
     for value in (place.low, place.high):
-        _rule(root, place.y(value), FAINT, "0.5")
-        _text(root, LEFT - 6, place.y(value) + 4, format_tick(value), anchor="end", fill=FAINT)
+        _draw_rule(root, place.y(value), FAINT, "0.5")
+        _draw_text(root, LEFT - 6, place.y(value) + 4, format_tick(value), anchor="end", fill=FAINT)
     if chart.values:
-        _series(root, chart, place)
+        _draw_line(root, chart, place)
     else:
-        _bars(root, chart, place)
-    _rule(root, place.y(chart.threshold), LIMIT, "1.5", dash="6 4")
+        _draw_bars(root, chart, place)
+    _draw_rule(root, place.y(chart.threshold), LIMIT, "1.5", dash="6 4")
     label = f"{chart.op} {format_tick(chart.threshold)}".strip()
-    _text(root, WIDTH - RIGHT - 2, place.y(chart.threshold) - 5, label, anchor="end", fill=LIMIT)
+    _draw_text(root, WIDTH - RIGHT - 2, place.y(chart.threshold) - 5, label, anchor="end", fill=LIMIT)
     return tostring(root, encoding="unicode")
 
 
-def _series(root: Element, chart: Chart, place: ChartScale) -> None:
+def _draw_line(root: Element, chart: Chart, place: ChartScale) -> None:
     for piece in build_segments(chart):
         if len(piece) == 1:
             x, y = piece[0]
@@ -155,10 +155,10 @@ def _series(root: Element, chart: Chart, place: ChartScale) -> None:
             root, "polyline", {"points": points, "fill": "none", "stroke": LINE, "stroke-width": "1.8"}
         )
     for seconds, anchor in ((0.0, "start"), (place.seconds, "end")):
-        _text(root, place.x(seconds), HEIGHT - 8, f"{seconds:.0f} s", anchor=anchor, fill=FAINT)
+        _draw_text(root, place.x(seconds), HEIGHT - 8, f"{seconds:.0f} s", anchor=anchor, fill=FAINT)
 
 
-def _bars(root: Element, chart: Chart, place: ChartScale) -> None:
+def _draw_bars(root: Element, chart: Chart, place: ChartScale) -> None:
     """Draw the number as a bar, next to its previous value if that is known."""
     values = [(chart.value, LINE)] + ([(chart.baseline, FAINT)] if chart.baseline is not None else [])
     for at, (value, color) in enumerate(values):
@@ -172,10 +172,10 @@ def _bars(root: Element, chart: Chart, place: ChartScale) -> None:
             "fill": color,
         }
         SubElement(root, "rect", box)
-        _text(root, x + 48, top - 5, format_tick(value), anchor="middle", fill=INK)
+        _draw_text(root, x + 48, top - 5, format_tick(value), anchor="middle", fill=INK)
 
 
-def _rule(root: Element, y: float, color: str, width: str, dash: str = "") -> None:
+def _draw_rule(root: Element, y: float, color: str, width: str, dash: str = "") -> None:
     line = {"x1": str(LEFT), "x2": str(WIDTH - RIGHT), "y1": f"{y:.1f}", "y2": f"{y:.1f}"}
     SubElement(
         root,
@@ -184,7 +184,7 @@ def _rule(root: Element, y: float, color: str, width: str, dash: str = "") -> No
     )
 
 
-def _text(  # noqa: PLR0917
+def _draw_text(  # noqa: PLR0917
     root: Element,
     x: float,
     y: float,

@@ -71,7 +71,7 @@ class NotificationContent:
         return asdict(self)
 
     @staticmethod
-    def of(stored: Mapping[str, Any]) -> NotificationContent:
+    def from_stored(stored: Mapping[str, Any]) -> NotificationContent:
         """Build a message from its stored JSON."""
         chart = stored.get("chart")
         return NotificationContent(
@@ -79,7 +79,7 @@ class NotificationContent:
                 **stored,
                 "figures": tuple(MessageNumber(**item) for item in stored.get("figures", ())),
                 "peers": tuple(stored.get("peers", ())),
-                "chart": Chart.of(chart) if chart else None,
+                "chart": Chart.from_stored(chart) if chart else None,
             }
         )
 

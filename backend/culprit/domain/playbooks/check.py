@@ -61,7 +61,7 @@ def find_problems(playbook: Playbook, known: KnownIds) -> list[PlaybookProblem]:
     ]
 
 
-def _problem(location: str, key: str, **params: str | int | float) -> PlaybookProblem:
+def _build_problem(location: str, key: str, **params: str | int | float) -> PlaybookProblem:
     return PlaybookProblem(location, Sentence(f"playbook.{key}", params))
 
 
@@ -75,49 +75,49 @@ def _check_ids(playbook: Playbook) -> Iterator[PlaybookProblem]:
     for location, ids in groups.items():
         for item_id in ids:
             if not _ID.fullmatch(item_id):
-                yield _problem(location, "bad_id", id=item_id)
+                yield _build_problem(location, "bad_id", id=item_id)
         for item_id, count in Counter(ids).items():
             if count > 1:
-                yield _problem(location, "duplicate_id", id=item_id)
+                yield _build_problem(location, "duplicate_id", id=item_id)
 
 
 def _check_parts(playbook: Playbook) -> Iterator[PlaybookProblem]:
     if playbook.kind == "reference":
         if playbook.steps or not playbook.remediations:
-            yield _problem("remediations", "reference_needs_remediations")
+            yield _build_problem("remediations", "reference_needs_remediations")
     elif not playbook.steps:
-        yield _problem("steps", "no_steps")
+        yield _build_problem("steps", "no_steps")
     if not playbook.not_covered:
-        yield _problem("not_covered", "no_limits")
+        yield _build_problem("not_covered", "no_limits")
 
 
 def _check_step(playbook: Playbook, step: PlaybookStep, known: KnownIds) -> Iterator[PlaybookProblem]:
     location = f"steps.{step.id}"
     if step.about not in GATES and step.about not in {hypothesis.id for hypothesis in playbook.hypotheses}:
-        yield _problem(f"{location}.about", "no_hypothesis", id=step.about)
+        yield _build_problem(f"{location}.about", "no_hypothesis", id=step.about)
     if bool(step.finding) == bool(step.instructions):
-        yield _problem(location, "finding_or_instructions")
+        yield _build_problem(location, "finding_or_instructions")
     if step.finding and step.finding not in known.rules:
-        yield _problem(f"{location}.finding", "no_rule", id=step.finding)
+        yield _build_problem(f"{location}.finding", "no_rule", id=step.finding)
     cause = next((hypothesis.cause for hypothesis in playbook.hypotheses if hypothesis.id == step.about), "")
     if cause and step.finding in known.rules:
         if step.matched == "supports" and cause not in known.supported_causes[step.finding]:
-            yield _problem(f"{location}.matched", "not_supported", id=step.finding, cause=cause)
+            yield _build_problem(f"{location}.matched", "not_supported", id=step.finding, cause=cause)
         if step.not_matched == "refutes" and cause not in known.refuted_causes[step.finding]:
-            yield _problem(f"{location}.not_matched", "not_refuted", id=step.finding, cause=cause)
+            yield _build_problem(f"{location}.not_matched", "not_refuted", id=step.finding, cause=cause)
     if step.finding and step.matched == step.not_matched:
-        yield _problem(location, "same_verdict", verdict=step.matched)
+        yield _build_problem(location, "same_verdict", verdict=step.matched)
     if "otherwise" not in step.branches:
-        yield _problem(f"{location}.branches", "no_otherwise")
+        yield _build_problem(f"{location}.branches", "no_otherwise")
     for branch, target in step.branches.items():
         if branch not in BRANCHES:
-            yield _problem(f"{location}.branches", "unknown_branch", branch=branch)
+            yield _build_problem(f"{location}.branches", "unknown_branch", branch=branch)
         if target.startswith(PLAYBOOK_PREFIX):
             playbook_id = target.removeprefix(PLAYBOOK_PREFIX)
             if playbook_id not in known.playbooks:
-                yield _problem(f"{location}.branches.{branch}", "no_playbook", id=playbook_id)
+                yield _build_problem(f"{location}.branches.{branch}", "no_playbook", id=playbook_id)
         elif target != END and target not in {step.id for step in playbook.steps}:
-            yield _problem(f"{location}.branches.{branch}", "no_step", id=target)
+            yield _build_problem(f"{location}.branches.{branch}", "no_step", id=target)
 
 
 def _check_hypotheses(playbook: Playbook, known: KnownIds) -> Iterator[PlaybookProblem]:
@@ -125,25 +125,25 @@ def _check_hypotheses(playbook: Playbook, known: KnownIds) -> Iterator[PlaybookP
     for hypothesis in playbook.hypotheses:
         location = f"hypotheses.{hypothesis.id}"
         if hypothesis.cause and hypothesis.cause not in known.causes:
-            yield _problem(f"{location}.cause", "no_cause", id=hypothesis.cause)
+            yield _build_problem(f"{location}.cause", "no_cause", id=hypothesis.cause)
         if hypothesis.primary and hypothesis.primary.read not in known.numbers:
-            yield _problem(f"{location}.primary", "no_number", id=hypothesis.primary.read)
+            yield _build_problem(f"{location}.primary", "no_number", id=hypothesis.primary.read)
         if hypothesis.id not in tested:
-            yield _problem(location, "hypothesis_not_tested")
+            yield _build_problem(location, "hypothesis_not_tested")
 
 
 def _check_remediation(remediation: Remediation, known: KnownIds) -> Iterator[PlaybookProblem]:
     location = f"remediations.{remediation.id}"
     for rule in remediation.findings:
         if rule not in known.rules:
-            yield _problem(f"{location}.findings", "no_rule", id=rule)
+            yield _build_problem(f"{location}.findings", "no_rule", id=rule)
     for cause in remediation.causes:
         if cause not in known.causes:
-            yield _problem(f"{location}.causes", "no_cause", id=cause)
+            yield _build_problem(f"{location}.causes", "no_cause", id=cause)
     if remediation.verifies and remediation.verifies not in known.numbers:
-        yield _problem(f"{location}.verifies", "no_number", id=remediation.verifies)
+        yield _build_problem(f"{location}.verifies", "no_number", id=remediation.verifies)
     if remediation.command and not (remediation.risk and remediation.rollback):
-        yield _problem(location, "no_rollback")
+        yield _build_problem(location, "no_rollback")
 
 
 def _check_paths(playbook: Playbook) -> Iterator[PlaybookProblem]:
@@ -154,7 +154,7 @@ def _check_paths(playbook: Playbook) -> Iterator[PlaybookProblem]:
     reached = _collect_reachable([playbook.steps[0].id], targets)
     for step in playbook.steps:
         if step.id not in reached:
-            yield _problem(f"steps.{step.id}", "not_reached")
+            yield _build_problem(f"steps.{step.id}", "not_reached")
     final = {
         step_id
         for step_id, next_ids in targets.items()
@@ -167,7 +167,7 @@ def _check_paths(playbook: Playbook) -> Iterator[PlaybookProblem]:
     ending = _collect_reachable(final, sources)
     for step_id in targets:
         if step_id in reached and step_id not in ending:
-            yield _problem(f"steps.{step_id}", "no_end")
+            yield _build_problem(f"steps.{step_id}", "no_end")
 
 
 def _collect_reachable(start: Iterable[str], edges: Mapping[str, set[str]]) -> set[str]:

@@ -14,7 +14,7 @@ STATES = ("open", "investigating", "identified", "mitigated", "resolved")
 MIN_REASON = 3
 #: Number of steps listed in a message; the others are only counted.
 MAX_NAMED = 8
-APPLIED = ("applied", "verified", "no_effect", "worse", "no_conclusion")
+APPLIED_STATES = ("applied", "verified", "no_effect", "worse", "no_conclusion")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def check_transition(at: str, to: str, reason: str, facts: IncidentFacts) -> Sen
         return None
     if to == "identified" and not {"likely", "confirmed"}.intersection(facts.hypotheses):
         return Sentence("incident.identified_needs_hypothesis")
-    if to == "mitigated" and not any(fix.state in APPLIED for fix in facts.fixes):
+    if to == "mitigated" and not any(fix.state in APPLIED_STATES for fix in facts.fixes):
         return Sentence("incident.mitigated_needs_fix")
     if to == "resolved" and facts.gaps:
         named = ", ".join(facts.gaps[:MAX_NAMED])

@@ -72,7 +72,7 @@ def _write_samples(
     needed: set[int] = set()
     for leaf in set(thread.stack.tolist()):
         node = leaf
-        while depths[node] > rows.base and node not in needed:
+        while depths[node] > rows.root_depth and node not in needed:
             needed.add(node)
             node = parents[node]
     root = {"id": 1, "callFrame": {"functionName": "(root)", "scriptId": 0, "url": ""}}
@@ -80,10 +80,10 @@ def _write_samples(
     for node in sorted(needed):
         name, url = profile.names[frames[node]], profile.modules[frames[node]]
         call = {"functionName": to_printable(name), "scriptId": 0, "url": to_printable(url)}
-        parent = parents[node] + 2 if depths[node] > rows.base + 1 else 1
+        parent = parents[node] + 2 if depths[node] > rows.root_depth + 1 else 1
         nodes.append({"id": node + 2, "parent": parent, "callFrame": call})
     samples = (
-        (node + 2 if depths[node] > rows.base else 1, (t_ns - start_ns) // 1000)
+        (node + 2 if depths[node] > rows.root_depth else 1, (t_ns - start_ns) // 1000)
         for node, t_ns, weight in zip(
             thread.stack.tolist(), thread.t_ns.tolist(), thread.weight.tolist(), strict=True
         )

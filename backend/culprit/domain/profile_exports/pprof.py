@@ -37,7 +37,7 @@ def write_pprof(view: ProfileView) -> Iterator[bytes]:
     yield packer.compress(bytes(pending)) + packer.flush()
 
 
-def _varint(value: int) -> bytes:
+def _encode_varint(value: int) -> bytes:
     if value < 0x80:
         return bytes((value,))
     out = bytearray()
@@ -48,12 +48,12 @@ def _varint(value: int) -> bytes:
     return bytes(out)
 
 
-def _number(field: int, value: int) -> bytes:
-    return _varint(field << 3) + _varint(value) if value else b""
+def _encode_number(field: int, value: int) -> bytes:
+    return _encode_varint(field << 3) + _encode_varint(value) if value else b""
 
 
 def _bytes(field: int, value: bytes) -> bytes:
-    return _varint(field << 3 | 2) + _varint(len(value)) + value
+    return _encode_varint(field << 3 | 2) + _encode_varint(len(value)) + value
 
 
 class _Writer:
@@ -72,16 +72,16 @@ class _Writer:
         event = self._event_name()
         if table.unit != "samples":
             name = event or name
-        yield _bytes(1, _number(1, self._text(name)) + _number(2, self._text(unit)))
+        yield _bytes(1, _encode_number(1, self._text(name)) + _encode_number(2, self._text(unit)))
         if event:
-            yield _bytes(11, _number(1, self._text(event)) + _number(2, self._text(unit)))
+            yield _bytes(11, _encode_number(1, self._text(event)) + _encode_number(2, self._text(unit)))
         yield from self._list_samples()
         yield from self._list_locations()
         for text in self._strings:
             yield _bytes(6, text.encode("utf-8", "replace"))
         if table.has_time and len(self._rows.t_ns):
             first, last = int(self._rows.t_ns.min()), int(self._rows.t_ns.max())
-            yield _number(9, first) + _number(10, last - first)
+            yield _encode_number(9, first) + _encode_number(10, last - first)
 
     def _event_name(self) -> str:
         table = self._view.profile.table
@@ -108,7 +108,8 @@ class _Writer:
                     labels[key] = self._pack_labels(key, comms)
                 packed = stacks[node]
                 yield _bytes(
-                    2, (_bytes(1, packed) if packed else b"") + _bytes(2, _varint(weight)) + labels[key]
+                    2,
+                    (_bytes(1, packed) if packed else b"") + _bytes(2, _encode_varint(weight)) + labels[key],
                 )
 
     def _pack_labels(self, task: tuple[int, ...], comms: list[str]) -> bytes:
@@ -117,7 +118,7 @@ class _Writer:
         words = {PID: pid, TID: tid, CPU: cpu}
         texts = {key: str(value) for key, value in words.items() if value >= 0} | {COMM: comms[comm]}
         return b"".join(
-            _bytes(3, _number(1, self._text(key)) + _number(2, self._text(text)))
+            _bytes(3, _encode_number(1, self._text(key)) + _encode_number(2, self._text(text)))
             for key, text in texts.items()
             if text
         )
@@ -143,7 +144,7 @@ class _Writer:
         ids = []
         while node in lines:
             location = self._locations.setdefault(lines[node], len(self._locations) + 1)
-            ids.append(_varint(location))
+            ids.append(_encode_varint(location))
             node = outer[node]
         return b"".join(ids)
 
@@ -153,11 +154,13 @@ class _Writer:
         modules = {name: 0 for name in (profile.modules[lines[-1]] for lines in self._locations) if name}
         for number, module in enumerate(modules, start=1):
             modules[module] = number
-            yield _bytes(3, _number(1, number) + _number(5, self._text(module)) + _number(7, 1))
+            yield _bytes(
+                3, _encode_number(1, number) + _encode_number(5, self._text(module)) + _encode_number(7, 1)
+            )
         for frame in sorted({frame for lines in self._locations for frame in lines}):
             name = self._text(profile.names[frame])
-            yield _bytes(5, _number(1, frame + 1) + _number(2, name) + _number(3, name))
+            yield _bytes(5, _encode_number(1, frame + 1) + _encode_number(2, name) + _encode_number(3, name))
         for lines, number in self._locations.items():
             mapping = modules.get(profile.modules[lines[-1]], 0)
-            packed = b"".join(_bytes(4, _number(1, frame + 1)) for frame in lines)
-            yield _bytes(4, _number(1, number) + _number(2, mapping) + packed)
+            packed = b"".join(_bytes(4, _encode_number(1, frame + 1)) for frame in lines)
+            yield _bytes(4, _encode_number(1, number) + _encode_number(2, mapping) + packed)

@@ -57,14 +57,14 @@ class ExportRows:
         )
 
     @property
-    def base(self) -> int:
+    def root_depth(self) -> int:
         """The depth of the parents of stacks: 0 for the root, 1 for the frame of the task name."""
         return 1 if self.has_task_frames else 0
 
     def list_nodes(self) -> list[int]:
         """Return the nodes with weight in pre-order, without the root and task names."""
         trie = self.table.trie
-        return np.flatnonzero((self.view.total > 0) & (trie.depth > self.base)).tolist()
+        return np.flatnonzero((self.view.total > 0) & (trie.depth > self.root_depth)).tolist()
 
     def list_threads(self) -> Iterator[ThreadSamples]:
         """Yield the threads, the heaviest first."""
@@ -83,4 +83,4 @@ class ExportRows:
 
     def list_path(self, node: int) -> list[int]:
         """Return the frames of a stack, outermost first."""
-        return self.table.trie.path(node)[self.base :]
+        return self.table.trie.path(node)[self.root_depth :]

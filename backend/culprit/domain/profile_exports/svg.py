@@ -9,8 +9,8 @@ import zlib
 from collections.abc import Iterator
 from xml.sax.saxutils import escape
 
-from collectors.profiles.limits import to_printable
 from culprit.domain.profiles.tree import PRUNED, RenderedTree
+from culprit.domain.text.sanitize import replace_hidden
 
 _ROW_PX, _CHAR_PX, _PAD_PX = 16, 6.6, 10
 _HUES = {"kernel": 28, "user": 8, "jit": 105, "unknown": 0, "idle": 205, "comm": 45, "root": 45, PRUNED: 0}
@@ -69,7 +69,7 @@ def _compute_starts(rendered_tree: RenderedTree) -> list[int]:
 
 
 def _escape_text(text: str) -> str:
-    return escape(to_printable(text), {'"': "&quot;", "'": "&apos;"})
+    return escape(replace_hidden(text), {'"': "&quot;", "'": "&apos;"})
 
 
 def _choose_color(name: str, kind: str) -> str:

@@ -98,33 +98,35 @@ class SampleTrack:
 
 @dataclass(frozen=True, slots=True)
 class SampleTracks:
-    """Tracks, the heaviest first. `total` counts all of them. Bin b starts at t0_ns + b * bin_ns."""
+    """Tracks, the heaviest first; `total` and `weight` are of all. Bin b starts at t0_ns + b * bin_ns."""
 
     t0_ns: int
     bin_ns: int
     tracks: list[SampleTrack]
     total: int
+    weight: int
 
 
 def compute_sample_tracks(view: ProfileView, by: TrackKey, bins: int = 240, limit: int = 50) -> SampleTracks:
     """Return the weight of a view over time, by thread, process or CPU.
 
-    A thread has one track under its heaviest name; the bins cover the samples of the view. Raises ValueError if
-    `bins` or `limit` is below 1, or for more than MAX_CELLS cells.
+    A thread has one track under its heaviest name; the bins cover the samples of the view. Of tracks with the same
+    weight, as all threads have in a profile of their whole time, those with more samples are first. Raises ValueError
+    if `bins` or `limit` is below 1, or for more than MAX_CELLS cells.
     """
     if bins < 1 or limit < 1 or bins * limit > MAX_CELLS:
         raise ValueError("bins and limit")
     table = view.profile.table
     times, weight = table.t_ns[view.rows], table.weight[view.rows]
     if not len(times) or not table.has_time:
-        return SampleTracks(0, 0, [], 0)
+        return SampleTracks(0, 0, [], 0, 0)
     column = {"thread": table.tid, "process": table.pid, "cpu": table.cpu}[by][view.rows].astype(np.int64)
     start, stop = int(times[0]), int(times[-1]) + 1
     bin_ns = max(1, -(-(stop - start) // bins))
     distinct, first, group = np.unique(column, return_index=True, return_inverse=True)
     sums = np.zeros(len(distinct), np.int64)
     np.add.at(sums, group, weight)
-    chosen = np.argsort(-sums, kind="stable")[:limit]
+    chosen = np.lexsort((-np.bincount(group, minlength=len(distinct)), -sums))[:limit]
     row = np.full(len(distinct), -1, np.int64)
     row[chosen] = np.arange(len(chosen))
     listed = row[group] >= 0
@@ -150,7 +152,7 @@ def compute_sample_tracks(view: ProfileView, by: TrackKey, bins: int = 240, limi
         )
         for at, i in enumerate(chosen.tolist())
     ]
-    return SampleTracks(start, bin_ns, tracks, len(distinct))
+    return SampleTracks(start, bin_ns, tracks, len(distinct), int(sums.sum()))
 
 
 def _sum_by_group(distinct: I64, group: I64, weight: I64) -> tuple[list[int], list[int], list[int]]:

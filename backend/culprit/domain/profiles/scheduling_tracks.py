@@ -132,20 +132,23 @@ def build_thread_tracks(
     wait_to = np.r_[begin[waited], np.full(len(open_waits), table.t1_ns)]
     wait_task = np.r_[table.task[waited], open_waits]
     wait_origin = np.r_[table.origin[waited], np.zeros(len(open_waits), np.uint8)]
-    ran = _Stretches.cut((begin, end), table.task, table.cpu, (from_ns, to_ns))
-    queued = _Stretches.cut((wait_from, wait_to), wait_task, wait_origin, (from_ns, to_ns))
+    ran = _ClippedIntervals.clip((begin, end), table.task, table.cpu, (from_ns, to_ns))
+    queued = _ClippedIntervals.clip((wait_from, wait_to), wait_task, wait_origin, (from_ns, to_ns))
     time_ns = np.zeros(len(table.tid), np.int64)
     np.add.at(time_ns, ran.task, ran.length)
     np.add.at(time_ns, queued.task, queued.length)
     active = np.flatnonzero(time_ns)
     by_time = active[np.lexsort((active, -time_ns[active]))].tolist()
     chosen = list(dict.fromkeys([task for task in first if task >= 0] + by_time))[:most]
-    tracks = [ThreadTrack(task, ran.join(task, pixel), queued.join(task, pixel)) for task in chosen]
+    tracks = [
+        ThreadTrack(task, ran.build_segments(task, pixel), queued.build_segments(task, pixel))
+        for task in chosen
+    ]
     return ThreadTracks(tracks, len(set(by_time) | set(chosen)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Stretches:
+class _ClippedIntervals:
     """Intervals [n] clipped to a range: `offset` and `length` in ns, `task`, and `subject` (a CPU or an origin)."""
 
     offset: I64
@@ -154,7 +157,9 @@ class _Stretches:
     subject: I64
 
     @classmethod
-    def cut(cls, bounds: tuple[I64, I64], task: Any, subject: Any, span: tuple[int, int]) -> _Stretches:
+    def clip(
+        cls, bounds: tuple[I64, I64], task: Any, subject: Any, span: tuple[int, int]
+    ) -> _ClippedIntervals:
         (begin, end), (from_ns, to_ns) = bounds, span
         start, stop = np.maximum(begin, from_ns), np.minimum(end, to_ns)
         inside = np.flatnonzero(stop > start)
@@ -166,7 +171,7 @@ class _Stretches:
             subject[order].astype(np.int64),
         )
 
-    def join(self, task: int, pixel: int) -> list[TrackSegment]:
+    def build_segments(self, task: int, pixel: int) -> list[TrackSegment]:
         own = slice(*np.searchsorted(self.task, [task, task + 1]).tolist())
         return _build_segments(self.offset[own], self.length[own], self.subject[own], pixel)
 

@@ -109,7 +109,7 @@ class StackProfile:
         return {pid: comms[rank[2]] for pid, rank in best.items()}
 
     @cached_property
-    def even(self) -> bool:
+    def has_unit_weights(self) -> bool:
         """Whether every sample has weight 1."""
         return bool((self.table.weight == 1).all())
 
@@ -181,7 +181,7 @@ class StackProfile:
         rows = self.rows(chosen)
         stack, weight = self.table.stack[rows], self.table.weight[rows]
         n = len(self.table.trie)
-        if self.even:
+        if self.has_unit_weights:
             own = np.bincount(stack, minlength=n).astype(np.int64)
         elif int(weight.sum()) < MAX_EXACT_FLOAT:
             own = np.bincount(stack, weights=weight, minlength=n).astype(np.int64)

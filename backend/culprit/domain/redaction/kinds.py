@@ -9,10 +9,10 @@ from typing import NamedTuple
 KINDS = ("secret", "email", "word", "path", "argument", "sql", "host", "user", "address", "symbol")
 """Kinds in descending priority: overlapping matches are merged under the kind with the higher priority."""
 
-EVERYTHING = frozenset(KINDS)
+ALL_KINDS = frozenset(KINDS)
 PRESETS: Mapping[str, frozenset[str]] = {
     "internal": frozenset({"secret", "word"}),
-    "customer": EVERYTHING - {"symbol"},
+    "customer": ALL_KINDS - {"symbol"},
 }
 """internal: hides secrets and keeps host names. customer: also hides all names of hosts and people."""
 
@@ -43,7 +43,7 @@ class TextSpan(NamedTuple):
 class RedactionRules:
     """The kinds to replace, and the names known to Culprit."""
 
-    kinds: frozenset[str] = EVERYTHING
+    kinds: frozenset[str] = ALL_KINDS
     hosts: frozenset[str] = field(default_factory=frozenset)
     users: frozenset[str] = field(default_factory=frozenset)
     words: frozenset[str] = field(default_factory=frozenset)

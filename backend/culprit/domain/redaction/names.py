@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-ANYWHERE = 5
+MIN_UNBOUNDED_LENGTH = 5
 """Minimum length of a name that is also replaced inside other words, if it is not only letters. Other names are only
 replaced as whole words: a host can have the name cache."""
 
@@ -22,28 +22,30 @@ def build_expression(names: Iterable[str], *, alone: bool = False) -> re.Pattern
     lowered = sorted({name.strip().lower() for name in names if name.strip()})
     if not lowered:
         return _NOTHING
-    inside = {name for name in lowered if len(name) >= ANYWHERE and not name.isalpha() and not alone}
+    inside = {
+        name for name in lowered if len(name) >= MIN_UNBOUNDED_LENGTH and not name.isalpha() and not alone
+    }
     long = [name for name in lowered if name in inside]
     short = [name for name in lowered if name not in inside]
     parts = []
     if long:
-        parts.append(_branch(long))
+        parts.append(_build_branch(long))
     if short:
-        parts.append(rf"(?<![^\W_]){_branch(short)}(?![^\W_])")
+        parts.append(rf"(?<![^\W_]){_build_branch(short)}(?![^\W_])")
     return re.compile("|".join(parts), re.IGNORECASE)
 
 
-def _branch(names: Iterable[str]) -> str:
+def _build_branch(names: Iterable[str]) -> str:
     root: dict[str, Any] = {}
     for name in names:
         node = root
         for letter in name:
             node = node.setdefault(letter, {})
         node[_END] = {}
-    return _written(root)
+    return _render_branch(root)
 
 
-def _written(root: dict[str, Any]) -> str:
+def _render_branch(root: dict[str, Any]) -> str:
     """Convert the tree to an expression without recursion, because names have no length limit."""
     done: dict[int, str] = {}
     stack = [(root, False)]

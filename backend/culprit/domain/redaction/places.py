@@ -37,7 +37,7 @@ _NOT_USERS = frozenset(
     nice system and or is was has had with in of to from the can may who that data input agent request requests fault
     faults side page pages memory function functions symbol symbols for on by at not be""".split()  # noqa: SIM905
 )
-ORDINARY = _NOT_USERS | frozenset(
+COMMON_NAMES = _NOT_USERS | frozenset(
     """required unknown invalid none null true false default service services admin administrator server host hosts
     client clients guest test info support sales contact noreply mail postmaster webmaster team group error warning
     daemon nobody everyone anonymous public private local remote current same other another""".split()  # noqa: SIM905
@@ -132,12 +132,12 @@ def find_hosts(text: str) -> Iterator[TextSpan]:
         yield TextSpan(*match.span(), "host")
     for pattern in (_HOST_PHRASE, _SYSLOG, _UNAME):
         for match in pattern.finditer(text):
-            yield from _host(match, 1)
+            yield from _find_host(match, 1)
     for match in _AT.finditer(text):
         if not _is_no_host(match[2]):
-            yield from _host(match, 2)
+            yield from _find_host(match, 2)
     for match in _URL.finditer(text):
-        yield from _host(match, 2)
+        yield from _find_host(match, 2)
 
 
 def _is_no_host(name: str) -> bool:
@@ -145,7 +145,7 @@ def _is_no_host(name: str) -> bool:
     return name.rsplit(".", 1)[-1] in _FILES or name.startswith(("GLIBC", "plt"))
 
 
-def _host(match: re.Match[str], group: int) -> Iterator[TextSpan]:
+def _find_host(match: re.Match[str], group: int) -> Iterator[TextSpan]:
     name = match[group].rstrip(".").lower()
     if name in KEPT_HOSTS or name.strip("[]") in KEPT_ADDRESSES or name.replace(".", "").isdigit():
         return

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from culprit.domain.redaction.kinds import KINDS
 from culprit.domain.redaction.redactor import Redactor
 
-MOST = 500
+MAX_ROWS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +29,22 @@ class ChangedText:
 
 
 def list_replaced(redactor: Redactor) -> list[ReplacedName]:
-    """Return all replacements by kind, at most MOST."""
+    """Return all replacements by kind, at most MAX_ROWS."""
     rows = [
         ReplacedName(kind, original, pseudonym)
         for kind in KINDS
         for original, pseudonym in redactor.names.get(kind, {}).items()
     ]
-    return rows[:MOST]
+    return rows[:MAX_ROWS]
 
 
 def list_changed(redactor: Redactor, lines: Iterable[str]) -> list[ChangedText]:
-    """Return the changed lines, at most MOST."""
+    """Return the changed lines, at most MAX_ROWS."""
     results = []
     for line in dict.fromkeys(lines):
-        after = redactor.text(line)
+        after = redactor.redact_text(line)
         if after != line:
             results.append(ChangedText(line, after))
-            if len(results) == MOST:
+            if len(results) == MAX_ROWS:
                 break
     return results

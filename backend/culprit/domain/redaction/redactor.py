@@ -12,14 +12,14 @@ from culprit.domain.redaction.kinds import KINDS, NAMES, RedactionRules, TextSpa
 from culprit.domain.redaction.names import build_expression
 from culprit.domain.redaction.secrets import find_secrets
 
-DEEPEST = 60
+MAX_DEPTH = 60
 """Maximum depth of a structure. Deeper values are replaced by TOO_DEEP."""
 
 TOO_DEEP = "…"
-SHORTEST = 4
+MIN_NAME_LENGTH = 4
 """Minimum length of a learned name."""
 
-FOREIGN = frozenset({"subject", "scope", "labels"})
+FOREIGN_KEYS = frozenset({"subject", "scope", "labels"})
 _RANK = {kind: n for n, kind in enumerate(KINDS)}
 #: Values of these keys are of that kind in any format.
 _BY_KEY: Mapping[str, str] = {
@@ -53,50 +53,52 @@ class Redactor:
             self.names[kind] = dict(known)
         self.counts: Counter[str] = Counter()
         self._frames: dict[tuple[str, bool], str] = {}
-        self._known = self._expressions(rules.hosts, rules.users)
+        self._known = self._build_expressions(rules.hosts, rules.users)
         self._taken = {name.lower() for name in rules.hosts | rules.users | rules.words}
         self._last = {
-            kind: max((_number(item) for item in known.values()), default=0)
+            kind: max((_get_number(item) for item in known.values()), default=0)
             for kind, known in self.names.items()
         }
 
-    def _expressions(self, hosts: Iterable[str], users: Iterable[str]) -> dict[str, re.Pattern[str]]:
+    def _build_expressions(self, hosts: Iterable[str], users: Iterable[str]) -> dict[str, re.Pattern[str]]:
         return {
             "host": build_expression({*hosts} - places.KEPT_HOSTS - places.KEPT_ADDRESSES),
             "user": build_expression({*users} - places.KEPT_USERS, alone=True),
             "word": build_expression(self.rules.words),
         }
 
-    def learn(self) -> None:
+    def learn_names(self) -> None:
         """Add names that were detected by context (`user=`, a URL, email) to the known names, and reset the counts.
 
         A second pass then detects them without context. Possible ordinary words are not added.
         """
-        hosts = {name for name in self.names.get("host", ()) if len(name) >= SHORTEST and not name.isalpha()}
+        hosts = {
+            name for name in self.names.get("host", ()) if len(name) >= MIN_NAME_LENGTH and not name.isalpha()
+        }
         users = {
             *self.names.get("user", ()),
             *(mail.partition("@")[0] for mail in self.names.get("email", ())),
         }
-        users = {name for name in users if len(name) >= SHORTEST and name not in places.ORDINARY}
-        self._known = self._expressions(self.rules.hosts | hosts, self.rules.users | users)
+        users = {name for name in users if len(name) >= MIN_NAME_LENGTH and name not in places.COMMON_NAMES}
+        self._known = self._build_expressions(self.rules.hosts | hosts, self.rules.users | users)
         self._frames.clear()
         self.counts.clear()
 
-    def text(self, text: str, *, code: bool = False) -> str:
+    def redact_text(self, text: str, *, code: bool = False) -> str:
         """Redact a text. `code` marks a function or module name, which has a different grammar."""
         if not text:
             return text
         pieces, at = [], 0
-        for start, end, kind in self.spans(text, code=code):
-            pieces += [text[at:start], self.pseudonym(kind, text[start:end])]
+        for start, end, kind in self.find_spans(text, code=code):
+            pieces += [text[at:start], self.assign_pseudonym(kind, text[start:end])]
             at = end
         return "".join([*pieces, text[at:]]) if pieces else text
 
-    def spans(self, text: str, *, code: bool = False) -> list[TextSpan]:
+    def find_spans(self, text: str, *, code: bool = False) -> list[TextSpan]:
         """Return the parts of a text to replace, in order. Overlapping parts are merged under the kind of higher
         priority.
         """
-        result = sorted(self._find_spans(text, code=code))
+        result = sorted(self._iter_spans(text, code=code))
         joined: list[TextSpan] = []
         for item in result:
             if joined and item.start < joined[-1].end:
@@ -107,96 +109,98 @@ class Redactor:
                 joined.append(item)
         return joined
 
-    def _find_spans(self, text: str, *, code: bool) -> Iterator[TextSpan]:
+    def _iter_spans(self, text: str, *, code: bool) -> Iterator[TextSpan]:
         kinds = self.rules.kinds
         for kind, known in self._known.items():
             if kind in kinds:
                 yield from (TextSpan(*match.span(), kind) for match in known.finditer(text))
         if "secret" in kinds:
-            yield from find_secrets(text, unlikely=not (code and text.startswith(_MANGLED)))
+            yield from find_secrets(text, random_text=not (code and text.startswith(_MANGLED)))
             yield from places.find_logins(text)
         if "path" in kinds:
             yield from places.find_paths(text)
         if "email" in kinds:
             yield from places.find_emails(text)
         if code:
-            yield from self._in_code(text)
+            yield from self._find_in_code(text)
             return
         for kind, find in _IN_PROSE.items():
             if kind in kinds:
                 yield from find(text)
 
-    def _in_code(self, text: str) -> Iterator[TextSpan]:
+    def _find_in_code(self, text: str) -> Iterator[TextSpan]:
         """Return addresses and hosts, except similar syntax of languages: `a1::b2`, `github.com/team/package`."""
         if "address" in self.rules.kinds and "::" not in text:
             yield from places.find_addresses(text)
         if "host" in self.rules.kinds:
             yield from (item for item in places.find_hosts(text) if text[item.end : item.end + 1] != "/")
 
-    def value(self, value: Any, key: str = "", own: Iterable[str] = ()) -> Any:
+    def redact_value(self, value: Any, key: str = "", own: Iterable[str] = ()) -> Any:
         """Redact a JSON structure; keys do not change.
 
-        Texts under `own` keys come from Culprit, except below the keys in FOREIGN, whose keys come from a host.
+        Texts under `own` keys come from Culprit, except below the keys in FOREIGN_KEYS, whose keys come from a host.
         """
-        return self._value(value, key, frozenset(own), 0)
+        return self._redact_value(value, key, frozenset(own), 0)
 
-    def _value(self, value: Any, key: str, own: frozenset[str], depth: int) -> Any:
-        if depth > DEEPEST:
+    def _redact_value(self, value: Any, key: str, own: frozenset[str], depth: int) -> Any:
+        if depth > MAX_DEPTH:
             return TOO_DEEP
         if isinstance(value, str):
-            return self.field(key, value)
+            return self.redact_field(key, value)
         if isinstance(value, Mapping):
             return {
                 name: inside
                 if name in own and _is_plain(inside)
-                else self._value(inside, str(name), own - own if name in FOREIGN else own, depth + 1)
+                else self._redact_value(
+                    inside, str(name), own - own if name in FOREIGN_KEYS else own, depth + 1
+                )
                 for name, inside in value.items()
             }
         if isinstance(value, list | tuple):
-            return [self._value(item, key, own, depth + 1) for item in value]
+            return [self._redact_value(item, key, own, depth + 1) for item in value]
         return value
 
-    def field(self, key: str, text: str) -> str:
+    def redact_field(self, key: str, text: str) -> str:
         """Redact a text whose key determines its kind."""
         if key in _CODE:
-            return self.frame(text)
+            return self.redact_frame(text)
         kind = _BY_KEY.get(key.lower())
         if not text or kind is None or kind not in self.rules.kinds or text in _ALWAYS:
-            return self.text(text)
+            return self.redact_text(text)
         if kind == "path" and places.is_standard_path(text):
-            return self.text(text)
+            return self.redact_text(text)
         if kind == "argument":
             program, space, _ = text.partition(" ")
-            return self.text(program) + (f" {self.pseudonym(kind, text)}" if space else "")
-        return self.pseudonym(kind, text)
+            return self.redact_text(program) + (f" {self.assign_pseudonym(kind, text)}" if space else "")
+        return self.assign_pseudonym(kind, text)
 
-    def frame(self, name: str, *, kernel: bool = False) -> str:
+    def redact_frame(self, name: str, *, kernel: bool = False) -> str:
         """Redact a function or module name. With `symbols`, all functions outside of the kernel are replaced."""
         known = self._frames.get((name, kernel))
         if known is None:
             if "symbol" in self.rules.kinds and not kernel and name:
-                known = self.pseudonym("symbol", name)
+                known = self.assign_pseudonym("symbol", name)
             else:
-                known = self.text(name, code=True)
+                known = self.redact_text(name, code=True)
             self._frames[name, kernel] = known
         return known
 
-    def pseudonym(self, kind: str, original: str) -> str:
+    def assign_pseudonym(self, kind: str, original: str) -> str:
         """Return the pseudonym of an original; create it if it is new."""
         self.counts[kind] += 1
         known = self.names[kind]
         folded = original.lower() if kind in _FOLDED else original
         result = known.get(folded)
         if result is None:
-            result = self._new(kind, folded)
+            result = self._create_pseudonym(kind, folded)
             known[folded] = result
         return f"/{result}" if kind == "path" and original.startswith("/") else result
 
-    def _new(self, kind: str, original: str) -> str:
+    def _create_pseudonym(self, kind: str, original: str) -> str:
         if kind == "host":
             first, dot, rest = original.partition(".")
             if dot and rest and first in self.rules.hosts:
-                return f"{self.pseudonym('host', first)}.{self.pseudonym('host', rest)}"
+                return f"{self.assign_pseudonym('host', first)}.{self.assign_pseudonym('host', rest)}"
         number = self._last.get(kind, 0) + 1
         while f"{NAMES[kind]}-{number}" in self._taken:
             number += 1
@@ -223,6 +227,6 @@ def _is_plain(value: Any) -> bool:
     )
 
 
-def _number(pseudonym: str) -> int:
+def _get_number(pseudonym: str) -> int:
     digits = pseudonym.rpartition("-")[2]
     return int(digits) if digits.isdecimal() else 0

@@ -7,17 +7,16 @@ import re
 from html import escape
 from typing import Any
 
-from collectors.profiles.limits import to_printable
+from culprit.domain.text.sanitize import replace_hidden
 
 _MARKS = re.compile(r"([\\`*_\[\]<>|~&]|:(?=//)|^[#+=-])")
 _LIST_NUMBER = re.compile(r"^(\s*\d+)([.)])(?=\s|$)")
-_TURNS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _LINE_ENDS = re.compile(r"[\r\n\u2028\u2029\x85\x0b\x0c]+")
 
 
 def remove_invisible(text: object) -> str:
-    """Remove invisible characters: control characters and bidirectional marks."""
-    return _TURNS.sub("\ufffd", to_printable(str(text)))
+    """Replace control characters and bidirectional marks; tabs become spaces, and line ends `\\n`."""
+    return "\n".join(replace_hidden(line) for line in _LINE_ENDS.split(str(text).expandtabs()))
 
 
 def escape_html(text: object) -> str:

@@ -35,19 +35,19 @@ STYLE_CSP = (
 _TEMPLATES = FileSystemLoader(Path(__file__).parent / "templates")
 
 
-def html_page(content: JsonMapping, digest: str, version: int | None) -> str:
+def render_html_page(content: JsonMapping, digest: str, version: int | None) -> str:
     """Render the whole page. `version` None marks a preview."""
     return _HTML.get_template("report.html.j2").render(
-        _context(content, digest, version), csp=STYLE_CSP, time=partial(_html_time, content)
+        _build_context(content, digest, version), csp=STYLE_CSP, time=partial(_render_time, content)
     )
 
 
-def markdown_text(content: JsonMapping, digest: str, version: int | None) -> str:
+def render_markdown_page(content: JsonMapping, digest: str, version: int | None) -> str:
     """Render the whole report, one paragraph or list item per line."""
-    return _MARKDOWN.get_template("report.md.j2").render(_context(content, digest, version))
+    return _MARKDOWN.get_template("report.md.j2").render(_build_context(content, digest, version))
 
 
-def _environment(escape: Callable[[object], str], values: Mapping[str, object]) -> Environment:
+def _build_environment(escape: Callable[[object], str], values: Mapping[str, object]) -> Environment:
     """Return an environment that escapes every value of a template; only Markup is written as it is."""
 
     def finalize(value: object) -> Markup:
@@ -66,7 +66,7 @@ def _environment(escape: Callable[[object], str], values: Mapping[str, object]) 
     return environment
 
 
-def _context(content: JsonMapping, digest: str, version: int | None) -> dict[str, Any]:
+def _build_context(content: JsonMapping, digest: str, version: int | None) -> dict[str, Any]:
     language = content["language"]
     word = partial(get_label, language=language)
     return {
@@ -79,13 +79,13 @@ def _context(content: JsonMapping, digest: str, version: int | None) -> dict[str
     }
 
 
-def _html_time(content: JsonMapping, at: object) -> Markup:
+def _render_time(content: JsonMapping, at: object) -> Markup:
     text = escape_html(format_time(at, content["zone"]))
     unknown = escape_html(get_label("not_known", content["language"]))
     return Markup(text or f'<span class="dim">{unknown}</span>')  # noqa: S704 - both are escaped
 
 
-def _figure_name(item: JsonMapping) -> str:
+def _format_figure_name(item: JsonMapping) -> str:
     where = describe_subject(item["subject"])
     return str(item["measure_title"]) + (f" ({where})" if where else "")
 
@@ -103,55 +103,61 @@ def _describe_symptom(item: JsonMapping) -> str:
     return "; ".join(filter(None, (item["service"], item["description"], levels)))
 
 
-def _verification_sources(item: JsonMapping) -> list[str]:
+def _list_verification_sources(item: JsonMapping) -> list[str]:
     return list(dict.fromkeys(source for window in item["windows"] for source in window["cites"]))
 
 
-def _artifact_name(item: JsonMapping) -> str:
+def _format_artifact_name(item: JsonMapping) -> str:
     return " ".join(filter(None, (item["host"], item["collector"], item["part"])))
 
 
-def _source_name(item: JsonMapping) -> str:
-    return f"{_artifact_name(item)} {item.get('frame', '')}".strip()
+def _format_source_name(item: JsonMapping) -> str:
+    return f"{_format_artifact_name(item)} {item.get('frame', '')}".strip()
 
 
-def _line_text(item: JsonMapping) -> str:
+def _format_line(item: JsonMapping) -> str:
     """Return the text of a line, with a mark if it was truncated."""
     frames = ";".join(item.get("frames", ()))
     return " ".join(filter(None, (frames, item["text"]))) + (" …" if item["cut"] else "")
 
 
 # The functions below return markup that they have escaped themselves.
-def _chart(item: JsonMapping) -> Markup:
+def _render_chart(item: JsonMapping) -> Markup:
     return Markup(pictures.draw_windows(item["windows"], item["unit"], item["measure_title"]))  # noqa: S704
 
 
-def _flame(tree: JsonMapping, title: str) -> Markup:
+def _render_flame_graph(tree: JsonMapping, title: str) -> Markup:
     return Markup(pictures.draw_flame_graph(tree, title))  # noqa: S704
 
 
-def _data_block(content: JsonMapping) -> Markup:
+def _render_data_block(content: JsonMapping) -> Markup:
     return Markup(data_block(content))  # noqa: S704
 
 
-def _fence(lines: list[JsonMapping]) -> Markup:
-    return Markup(render_code_block([f"{line['n'] or '':>7} {_line_text(line)}" for line in lines]))  # noqa: S704
+def _render_lines(lines: list[JsonMapping]) -> Markup:
+    return Markup(render_code_block([f"{line['n'] or '':>7} {_format_line(line)}" for line in lines]))  # noqa: S704
 
 
-_SHARED: Mapping[str, object] = {"figure_name": _figure_name, "number": format_number, "share": format_share}
-_HTML = _environment(
+_SHARED: Mapping[str, object] = {
+    "figure_name": _format_figure_name,
+    "number": format_number,
+    "share": format_share,
+}
+_HTML = _build_environment(
     escape_html,
     {
         **_SHARED,
         "style": Markup(STYLE),  # noqa: S704 - a constant
         "describe_scope": _describe_scope,
         "describe_symptom": _describe_symptom,
-        "verification_sources": _verification_sources,
-        "artifact_name": _source_name,
-        "line_text": _line_text,
-        "chart": _chart,
-        "flame": _flame,
-        "data_block": _data_block,
+        "verification_sources": _list_verification_sources,
+        "artifact_name": _format_source_name,
+        "line_text": _format_line,
+        "chart": _render_chart,
+        "flame": _render_flame_graph,
+        "data_block": _render_data_block,
     },
 )
-_MARKDOWN = _environment(escape_markdown, {**_SHARED, "artifact_name": _artifact_name, "fence": _fence})
+_MARKDOWN = _build_environment(
+    escape_markdown, {**_SHARED, "artifact_name": _format_artifact_name, "fence": _render_lines}
+)

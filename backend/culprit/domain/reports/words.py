@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from collectors.contract import Text
 
-WORDS: Mapping[str, Text] = {
+LABELS: Mapping[str, Text] = {
     "abstract": Text("Summary", "摘要"),
     "after": Text("after", "之后"),
+    "answer": Text("Answer", "结论"),
     "applied": Text("Applied", "实施时间"),
     "artifacts": Text("Artifacts", "原始文件"),
     "baseline": Text("baseline", "基线"),
@@ -93,6 +94,7 @@ WORDS: Mapping[str, Text] = {
     "state.judging": Text("being judged", "判断中"),
     "state.waiting": Text("waiting", "等待中"),
     "state.before": Text("measuring before", "测量修复前"),
+    "suggested_fix": Text("Suggested fix", "建议的修复"),
     "symptom": Text("Symptom", "症状"),
     "threshold": Text("threshold", "阈值"),
     "timeline": Text("Timeline", "时间线"),
@@ -114,7 +116,7 @@ WORDS: Mapping[str, Text] = {
 
 def get_label(key: str, language: str) -> str:
     """Return a label in a language, or its key if it is unknown."""
-    word = WORDS.get(key)
+    word = LABELS.get(key)
     if word is None:
         return key
     return word.zh if language == "zh" else word.en

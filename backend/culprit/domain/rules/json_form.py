@@ -11,7 +11,8 @@ from culprit.domain.rules.finding import Citation, Finding, Number, Strength, Su
 from culprit.domain.rules.intervals import Interval
 from culprit.domain.rules.measures.service_time.accounts import TimeAccount
 from culprit.domain.rules.measures.service_time.amounts import Amount, Share
-from culprit.domain.rules.ranking.rank import NamedCause, Ranking, weigh_severity
+from culprit.domain.rules.ranking.rank import NamedCause, Ranking
+from culprit.domain.rules.ranking.weights import weigh_severity
 from culprit.json_types import Json
 
 #: Numbers per cause at most; the findings of its runs have the rest.

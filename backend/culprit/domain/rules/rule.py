@@ -113,9 +113,10 @@ class Rule:
     host. A guard that does not hold makes a match inconclusive. `related` numbers are shown with a match and
     compared with nothing. `use` is the column of the USE grid, None for rules about data quality. `causes`
     are supported by a match, `suspects` are causes whose hypothesis a match opens, and `refutes` are causes
-    that a missing match contradicts. A match of a rule in `refuted_by` refutes the finding. `harm` is True if a
-    match alone shows that someone is worse off: requests slow, failing or refused, work queued, wanted packets
-    lost, processes killed, or a limit reached.
+    that a missing match contradicts. A match of a rule in `refuted_by` refutes the finding. `default_cause` is
+    named as possible where no cause has support, "" for none. `harm` is True if a match alone shows that someone
+    is worse off: requests slow, failing or refused, work queued, wanted packets lost, processes killed, or a limit
+    reached.
     """
 
     id: str
@@ -133,6 +134,7 @@ class Rule:
     suspects: tuple[str, ...] = ()
     refutes: tuple[str, ...] = ()
     refuted_by: tuple[str, ...] = ()
+    default_cause: str = ""
     harm: bool = False
     caveats: Text | None = None
     source: str = ""

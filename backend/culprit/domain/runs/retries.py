@@ -13,7 +13,7 @@ from typing import Literal
 MAX_WORKER_LOSSES = 3
 MAX_HOST_FAILURES = 2
 HOST_PAUSE_S = 60.0
-NEVER_REPEATED = frozenset({"deep", "ptrace"})
+UNREPEATABLE_TIERS = frozenset({"deep", "ptrace"})
 
 Side = Literal["worker", "host", "user"]
 
@@ -35,7 +35,7 @@ class AttemptHistory:
 
 def compute_retry_pause_s(tried: AttemptHistory) -> float | None:
     """Return the seconds until the next attempt, or None if there is no further attempt."""
-    if tried.final or tried.side == "user" or (tried.begun and tried.tier in NEVER_REPEATED):
+    if tried.final or tried.side == "user" or (tried.begun and tried.tier in UNREPEATABLE_TIERS):
         return None
     if tried.side == "worker":
         return 0.0 if tried.worker_losses <= MAX_WORKER_LOSSES else None

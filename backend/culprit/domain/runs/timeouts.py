@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 HEALTHY_SILENCE_S = 20.0
-BEAT_MAX_S = 5.0
+MAX_HEARTBEAT_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def compute_timeouts(
     return Timeouts(
         silence_s=silence,
         runner_silence_s=runner,
-        beat_s=min(BEAT_MAX_S, runner / 3),
+        beat_s=min(MAX_HEARTBEAT_S, runner / 3),
         deadline_s=deadline,
         total_s=deadline + silence + 120,
     )

@@ -68,7 +68,7 @@ def compute_shortest_interval(fields: str) -> timedelta | None:
     return min((later.at - item.at for item, later in pairwise(occurrences)), default=None)
 
 
-class LazyTimes:
+class LazyMaintenance:
     """The times of a window, computed lazily."""
 
     def __init__(self, times: Iterator[MaintenanceSpan]) -> None:
@@ -76,7 +76,7 @@ class LazyTimes:
         self._starts: list[datetime] = []
         self._ends: list[datetime] = []
 
-    def until(self, at: datetime) -> datetime | None:
+    def find_end(self, at: datetime) -> datetime | None:
         """Return the end of the time that holds at `at`, or None."""
         while (not self._starts or self._starts[-1] <= at) and (item := next(self._more, None)) is not None:
             self._starts.append(item.start)

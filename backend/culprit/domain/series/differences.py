@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 Float = npt.NDArray[np.float64]
+Int = npt.NDArray[np.int64]
+Bool = npt.NDArray[np.bool_]
 
 MIN_VALUES = 4
 """Minimum number of values on each side for a spread."""
@@ -86,41 +88,144 @@ def compare_values(before: Float, after: Float, unit: str) -> ValueDifference | 
 
     Returns None if a side has no data.
     """
-    first, second = summarize_values(before), summarize_values(after)
-    if first is None or second is None:
-        return None
-    change = second.mean - first.mean
+    compared = compare_columns(before[:, None], after[:, None], unit)
+    return compared.get_difference(0) if compared.is_known[0] else None
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSummaries:
+    """The values of columns [k] in a time range: number, mean, minimum and maximum; NaN without any data."""
+
+    n: Int
+    mean: Float
+    low: Float
+    high: Float
+
+    def get_summary(self, column: int) -> ValueSummary:
+        """Return the summary of a column."""
+        values = (float(item[column]) for item in (self.mean, self.low, self.high))
+        return ValueSummary(int(self.n[column]), *values)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDifferences:
+    """The differences of columns [k] between two ranges; see `ValueDifference`.
+
+    `is_known` is False where a side has no data, and `has_steps` where a side has fewer than `MIN_VALUES` values.
+    `steps` and `ratio` are NaN where they are unknown. `size` is the change in the smallest relevant steps.
+    """
+
+    before: ColumnSummaries
+    after: ColumnSummaries
+    is_known: Bool
+    has_steps: Bool
+    steps: Float
+    ratio: Float
+    size: Float
+    is_clear: Bool
+
+    def find_largest(self) -> int | None:
+        """Return the column that differs most, clear differences first; None if no column is known."""
+        known = np.flatnonzero(self.is_known)
+        if len(known) == 0:
+            return None
+        without_steps = ~self.has_steps[known]
+        rank = np.where(without_steps, 1.0, -np.abs(self.steps[known]))
+        order = np.lexsort((-self.size[known], rank, ~self.is_clear[known]))
+        return int(known[order[0]])
+
+    def get_difference(self, column: int) -> ValueDifference:
+        """Return the difference of a column that is known."""
+        steps = float(self.steps[column]) if self.has_steps[column] else None
+        ratio = float(self.ratio[column])
+        return ValueDifference(
+            self.before.get_summary(column),
+            self.after.get_summary(column),
+            steps,
+            None if math.isnan(ratio) else ratio,
+            bool(self.is_clear[column]),
+            (1.0 if steps is None else -abs(steps), -float(self.size[column])),
+        )
+
+
+def compare_columns(before: Float, after: Float, unit: str) -> ColumnDifferences:
+    """Compare the values [n, k] and [m, k] of k series in two ranges, in the order of time; NaN is no data."""
+    sides = [_compact_columns(values) for values in (before, after)]
+    first, second = (_summarize_columns(values) for values in sides)
     least = MIN_STEP.get(unit, 0.0)
-    smallest = max(least, MIN_SHARE * abs(first.mean))
-    ratio = second.mean / first.mean if abs(first.mean) > least else None
-    # Differences that reach the limit in steps are ordered by their size in the unit.
-    size = abs(change) / smallest if smallest else (math.inf if change else 0.0)
-    if min(first.n, second.n) < MIN_VALUES:
-        return ValueDifference(first, second, None, ratio, size >= 1, (1.0, -size))
-    known_before, known_after = before[np.isfinite(before)], after[np.isfinite(after)]
-    step = max(_compute_spread(known_before), smallest)
-    steps = change / step if step else math.copysign(math.inf, change) if change else 0.0
-    steps = max(-MAX_STEPS, min(steps, MAX_STEPS))
-    error = math.hypot(_compute_standard_error(known_before), _compute_standard_error(known_after))
-    is_clear = abs(steps) >= 1 and abs(change) > STANDARD_ERRORS * error
-    return ValueDifference(first, second, steps, ratio, is_clear, (-abs(steps), -size))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        change = second.mean - first.mean
+        smallest = np.maximum(least, MIN_SHARE * np.abs(first.mean))
+        ratio = np.where(np.abs(first.mean) > least, second.mean / first.mean, np.nan)
+        # Differences that reach the limit in steps are ordered by their size in the unit.
+        size = np.where(change == 0, 0.0, np.abs(change) / smallest)
+        step = np.maximum(_compute_spreads(sides[0], first.n), smallest)
+        steps = np.clip(np.where(change == 0, 0.0, change / step), -MAX_STEPS, MAX_STEPS)
+        error = np.hypot(
+            *(_compute_standard_errors(*side) for side in zip(sides, (first, second), strict=True))
+        )
+        is_clear = (np.abs(steps) >= 1) & (np.abs(change) > STANDARD_ERRORS * error)
+    fewest = np.minimum(first.n, second.n)
+    has_steps = fewest >= MIN_VALUES
+    return ColumnDifferences(
+        before=first,
+        after=second,
+        is_known=fewest > 0,
+        has_steps=has_steps,
+        steps=np.where(has_steps, steps, np.nan),
+        ratio=ratio,
+        size=size,
+        is_clear=np.where(has_steps, is_clear, size >= 1),
+    )
 
 
-def _compute_spread(values: Float) -> float:
-    """Return the spread in standard deviations; bursts that fill more than 5 % of the time count."""
-    low, middle, high = np.quantile(values, (0.05, 0.5, 0.95))
-    deviation = float(np.median(np.abs(values - middle))) / _MEDIAN_DEVIATION
-    return max(deviation, float(high - low) / _MIDDLE_90)
+def _compact_columns(values: Float) -> Float:
+    """Return columns [n, k] with their known values first, in the same order, and NaN after them."""
+    is_known = np.isfinite(values)
+    if is_known.all():
+        return values
+    order = np.argsort(~is_known, axis=0, kind="stable")
+    return np.take_along_axis(np.where(is_known, values, np.nan), order, axis=0)
 
 
-def _compute_standard_error(values: Float) -> float:
-    """Return the standard error of the mean of correlated values."""
-    centered = values - values.mean()
-    total = float(centered @ centered)
-    if total == 0:
-        return 0.0
-    correlation = float(centered[1:] @ centered[:-1]) / total
-    correlation = max(0.0, min(correlation, _MAX_CORRELATION))
-    n = len(values)
-    effective = max(1.0, n * (1 - correlation) / (1 + correlation))
-    return math.sqrt(total / max(1, n - 1) / effective)
+def _summarize_columns(values: Float) -> ColumnSummaries:
+    is_known = ~np.isnan(values)
+    n = is_known.sum(axis=0)
+    total = np.where(is_known, values, 0.0).sum(axis=0)
+    mean = total / np.where(n > 0, n, np.nan)
+    low = np.where(is_known, values, np.inf).min(axis=0, initial=np.inf)
+    high = np.where(is_known, values, -np.inf).max(axis=0, initial=-np.inf)
+    return ColumnSummaries(n, mean, np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan))
+
+
+def _compute_spreads(values: Float, n: Int) -> Float:
+    """Return spreads in standard deviations; bursts that fill more than 5 % of the time count."""
+    ordered = np.sort(values, axis=0)
+    low, middle, high = (_take_quantiles(ordered, n, share) for share in (0.05, 0.5, 0.95))
+    away = np.sort(np.abs(values - middle), axis=0)
+    deviation = _take_quantiles(away, n, 0.5) / _MEDIAN_DEVIATION
+    return np.maximum(deviation, (high - low) / _MIDDLE_90)
+
+
+def _take_quantiles(ordered: Float, n: Int, share: float) -> Float:
+    """Return a quantile of each sorted column, interpolated between neighbors; the first n values are known."""
+    if len(ordered) == 0:
+        return np.full(len(n), np.nan)
+    last = np.maximum(n - 1, 0)
+    at = share * last
+    below = np.floor(at).astype(np.int64)
+    above = np.minimum(below + 1, last)
+    low, high = (np.take_along_axis(ordered, rows[None, :], axis=0)[0] for rows in (below, above))
+    quantiles: Float = low + (high - low) * (at - below)
+    return quantiles
+
+
+def _compute_standard_errors(values: Float, summaries: ColumnSummaries) -> Float:
+    """Return the standard errors of the means of correlated values."""
+    centered = np.nan_to_num(values - summaries.mean)
+    total = (centered * centered).sum(axis=0)
+    correlation = (centered[1:] * centered[:-1]).sum(axis=0) / np.where(total > 0, total, 1.0)
+    correlation = np.clip(correlation, 0.0, _MAX_CORRELATION)
+    effective = np.maximum(1.0, summaries.n * (1 - correlation) / (1 + correlation))
+    errors: Float = np.sqrt(total / np.maximum(1, summaries.n - 1) / effective)
+    return errors

@@ -56,7 +56,7 @@ class LevelEstimate:
     def probability_below(self, before: float, after: float) -> float:
         """Return the probability that `before * level before + after * level after` is below zero."""
         means, errors = self.combine(before, after)
-        angles, held = _student_table(self.freedom)
+        angles, held = _build_student_table(self.freedom)
         turned = np.arctan(-means / np.maximum(errors, 1e-300) / np.sqrt(self.freedom))
         return float(self.weights @ np.interp(turned, angles, held))
 
@@ -115,7 +115,7 @@ def _build_models(at: Values) -> Values:
     lag = np.abs(at[:, None] - at[None, :])
     kernels = [np.zeros_like(lag)]
     for duration in DURATIONS:
-        for kernel in (_decaying, _smooth):
+        for kernel in (_correlate_exponential, _correlate_matern):
             unit = kernel(lag, duration)
             half = 1 - float(kernel(np.array(0.5), duration))
             kernels += [strength / half * unit for strength in STRENGTHS]
@@ -124,12 +124,12 @@ def _build_models(at: Values) -> Values:
     return models.reshape(-1, *lag.shape) + np.eye(len(at))
 
 
-def _decaying(lag: Values, duration: float) -> Values:
+def _correlate_exponential(lag: Values, duration: float) -> Values:
     decayed: Values = np.exp(-lag / duration)
     return decayed
 
 
-def _smooth(lag: Values, duration: float) -> Values:
+def _correlate_matern(lag: Values, duration: float) -> Values:
     scaled = np.sqrt(3.0) * lag / duration
     smooth: Values = (1 + scaled) * np.exp(-scaled)
     return smooth
@@ -137,7 +137,7 @@ def _smooth(lag: Values, duration: float) -> Values:
 
 def find_quantile(means: Values, errors: Values, weights: Values, freedom: float, share: float) -> float:
     """Return the quantile of a mixture of shifted, scaled Student t distributions."""
-    angles, held = _student_table(freedom)
+    angles, held = _build_student_table(freedom)
     reach = float(errors.max()) * 200 + 1e-12
     low, high = float(means.min()) - reach, float(means.max()) + reach
     safe = np.maximum(errors, 1e-300)
@@ -152,7 +152,7 @@ def find_quantile(means: Values, errors: Values, weights: Values, freedom: float
 
 
 @lru_cache(maxsize=64)
-def _student_table(freedom: float) -> tuple[Values, Values]:
+def _build_student_table(freedom: float) -> tuple[Values, Values]:
     """Return the distribution of t = sqrt(freedom) * tan(angle) at each angle; its density is a power of the cosine."""
     angles = np.linspace(-np.pi / 2, np.pi / 2, 4001)
     density = np.cos(angles) ** (freedom - 1.0)

@@ -23,31 +23,33 @@ def score_shares(x_a: Values, x_b: Values, n_a: Values, n_b: Values) -> Values:
     Unlike a difference divided by its standard error, the signed root of the deviance is accurate for low counts and
     in the tails, which a correction for many comparisons needs.
     """
-    x_a, x_b = _approach(x_a, x_b, n_a, n_b)
-    deviance = _deviance(x_a, x_b, n_a, n_b) + _deviance(n_a - x_a, n_b - x_b, n_a, n_b)
+    x_a, x_b = _correct_continuity(x_a, x_b, n_a, n_b)
+    deviance = _compute_deviance(x_a, x_b, n_a, n_b) + _compute_deviance(n_a - x_a, n_b - x_b, n_a, n_b)
     return np.asarray(np.sign(x_b * n_a - x_a * n_b) * np.sqrt(np.maximum(deviance, 0)))
 
 
 def score_rates(x_a: Values, x_b: Values, e_a: Values, e_b: Values) -> Values:
     """Return the score of x_b in e_b against x_a in e_a (Poisson), float64 [k]; positive if the rate grew."""
-    x_a, x_b = _approach(x_a, x_b, e_a, e_b)
-    return np.asarray(np.sign(x_b * e_a - x_a * e_b) * np.sqrt(np.maximum(_deviance(x_a, x_b, e_a, e_b), 0)))
+    x_a, x_b = _correct_continuity(x_a, x_b, e_a, e_b)
+    return np.asarray(
+        np.sign(x_b * e_a - x_a * e_b) * np.sqrt(np.maximum(_compute_deviance(x_a, x_b, e_a, e_b), 0))
+    )
 
 
-def _approach(x_a: Values, x_b: Values, e_a: Values, e_b: Values) -> tuple[Values, Values]:
+def _correct_continuity(x_a: Values, x_b: Values, e_a: Values, e_b: Values) -> tuple[Values, Values]:
     """Apply the continuity correction: move both counts by at most half a count towards the expected ones."""
     excess = x_b - (x_a + x_b) * (e_b / (e_a + e_b))
     step = np.sign(excess) * np.minimum(np.abs(excess), 0.5)
     return x_a + step, x_b - step
 
 
-def _deviance(x_a: Values, x_b: Values, e_a: Values, e_b: Values) -> Values:
+def _compute_deviance(x_a: Values, x_b: Values, e_a: Values, e_b: Values) -> Values:
     expected_a = (x_a + x_b) * (e_a / (e_a + e_b))
     expected_b = (x_a + x_b) * (e_b / (e_a + e_b))
-    return 2 * (_times_log(x_a, expected_a) + _times_log(x_b, expected_b))
+    return 2 * (_multiply_log(x_a, expected_a) + _multiply_log(x_b, expected_b))
 
 
-def _times_log(x: Values, expected: Values) -> Values:
+def _multiply_log(x: Values, expected: Values) -> Values:
     safe = (x > 0) & (expected > 0)
     ratio = np.divide(x, expected, out=np.ones_like(expected, dtype=float), where=safe)
     return np.asarray(x * np.log(ratio))
@@ -66,7 +68,7 @@ def normal_to_student(z: float, freedom: Values) -> Values:
     return np.asarray(np.minimum(np.sqrt(freedom * np.expm1(power)), 1e6))
 
 
-def two_sided(z: Values) -> Values:
+def compute_two_sided_p(z: Values) -> Values:
     """Return the probability of scores at least as far from zero, float64 [k]."""
     return np.asarray(_ERFC(np.abs(z) / math.sqrt(2)), float)
 

@@ -17,13 +17,13 @@ OUTLIER_Z = 3.5
 #: The MAD of a normal distribution, in standard deviations.
 SCALE = 0.6745
 #: Minimum number of peers apart from the host; with fewer, an outlier cannot be identified.
-LEAST_PEERS = 4
+MIN_PEERS = 4
 #: Minimum step of z, as a share of the median: hosts within 2 % of it are equal.
-LEAST_SHARE = 0.02
+MIN_STEP_SHARE = 0.02
 #: Maximum of z. If all other hosts are equal, any difference would have an infinite z.
-MOST = 100.0
+MAX_Z = 100.0
 #: Larger absolute numbers are no measurement, and their differences would overflow.
-HUGE = 1e300
+MAX_MAGNITUDE = 1e300
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ class Spread:
         if away == 0:
             return 0.0
         if self.step == 0:
-            return math.copysign(MOST, away)
-        return max(-MOST, min(away / self.step, MOST))
+            return math.copysign(MAX_Z, away)
+        return max(-MAX_Z, min(away / self.step, MAX_Z))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,8 @@ class GroupComparison:
 
 
 def is_measured(value: float) -> bool:
-    """Return whether a number is data: not NaN and not beyond HUGE."""
-    return abs(value) <= HUGE
+    """Return whether a number is data: not NaN and not beyond MAX_MAGNITUDE."""
+    return abs(value) <= MAX_MAGNITUDE
 
 
 def compute_spread(values: Iterable[float], least: float = 0.0) -> Spread | None:
@@ -84,11 +84,11 @@ def compute_spread(values: Iterable[float], least: float = 0.0) -> Spread | None
     half are equal, the MAD is 0 and the step is `least`.
     """
     group = np.array([value for value in values if is_measured(value)], float)
-    if len(group) <= LEAST_PEERS:
+    if len(group) <= MIN_PEERS:
         return None
     median = float(np.median(group))
     mad = float(np.median(np.abs(group - median)))
-    return Spread(len(group), median, max(mad / SCALE, LEAST_SHARE * abs(median), least))
+    return Spread(len(group), median, max(mad / SCALE, MIN_STEP_SHARE * abs(median), least))
 
 
 def compare_group(measure: str, values: Mapping[str, float], least: float = 0.0) -> GroupComparison | None:

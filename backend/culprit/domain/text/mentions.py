@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-LONGEST = 4000
-MOST_MENTIONS = 10
+MAX_LENGTH = 4000
+MAX_MENTIONS = 10
 #: Control characters except tab and line feed, and bidirectional control characters, which can make a text appear
 #: different from its content.
-_HIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+_HIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 _LINES = re.compile(r"\n{4,}")
 
 

@@ -25,10 +25,10 @@ from culprit.domain.verification.judge import (
     Judgment,
     LoadGate,
     RatioEstimate,
+    build_inconclusive,
     build_judgment,
     decide_outcome,
     format_percent,
-    no_conclusion,
     refuse_gap,
 )
 from culprit.domain.verification.load import MAX_LOAD_CHANGE, find_utilization, has_more_failures
@@ -38,9 +38,9 @@ from culprit.domain.verification.windows import (
     Better,
     MeasurementWindow,
     build_blocks,
-    mean_load,
-    measured_windows,
-    relative_change,
+    compute_mean_load,
+    compute_relative_change,
+    list_measured_windows,
 )
 
 MIN_HOSTS = 3
@@ -130,7 +130,7 @@ def judge_cohort(
     counted = [item for item in changes if item.left_out is None]
     load_change = float(np.mean([item.load_change for item in counted])) if counted else math.nan
     if len(counted) < MIN_HOSTS:
-        judged = no_conclusion("few_hosts", load_change, least=MIN_HOSTS, hosts=len(counted))
+        judged = build_inconclusive("few_hosts", load_change, least=MIN_HOSTS, hosts=len(counted))
         return CohortResult(judged, tuple(changes))
     names = {item.host for item in counted}
     hosts = [pair for pair in pairs if pair.host in names]
@@ -153,11 +153,11 @@ def _judge_hosts(
     if refusal is not None:
         return refusal
     logs = np.log1p([item.change for item in counted])
-    middle, low, high = _interval(logs, CONFIDENCE)
+    middle, low, high = _compute_interval(logs, CONFIDENCE)
     common = _estimate_common_change(hosts)
     low, high = (middle + min(low - middle, common[1]), middle + max(high - middle, common[2]))
     middle += common[0]
-    p = _sign_test(logs) if len(logs) >= MIN_FOR_CHANCE else math.nan
+    p = _compute_sign_test(logs) if len(logs) >= MIN_FOR_CHANCE else math.nan
     per_work = divisible and any(abs(item.load_change) > MAX_LOAD_CHANGE for item in counted)
     estimate = RatioEstimate(math.exp(middle), math.exp(low), math.exp(high), p, per_work)
     # The effect of a load change beyond the limit is already subtracted from the host's own change.
@@ -196,14 +196,14 @@ def _estimate_common_change(hosts: Sequence[HostWindows]) -> tuple[float, float,
 
 
 def _measure_host(pair: HostWindows, *, divisible: bool) -> HostChange:
-    if any(len(measured_windows(side)) < MIN_WINDOWS for side in (pair.before, pair.after)):
+    if any(len(list_measured_windows(side)) < MIN_WINDOWS for side in (pair.before, pair.after)):
         return HostChange(pair.host, math.nan, math.nan, left_out=Sentence("verify.host_no_data"))
-    loads = mean_load(pair.before), mean_load(pair.after)
+    loads = compute_mean_load(pair.before), compute_mean_load(pair.after)
     if any(math.isnan(load) for load in loads):
         return HostChange(pair.host, math.nan, math.nan, left_out=Sentence("verify.load_unknown"))
-    shift = relative_change(*loads)
+    shift = compute_relative_change(*loads)
     means = [
-        float(np.mean([np.nanmean(item.values) for item in measured_windows(side)]))
+        float(np.mean([np.nanmean(item.values) for item in list_measured_windows(side)]))
         for side in (pair.before, pair.after)
     ]
     if min(means) <= 0:
@@ -239,7 +239,7 @@ def _mark_outliers(hosts: Sequence[HostChange]) -> list[HostChange]:
     ]
 
 
-def _interval(values: Values, confidence: float) -> tuple[float, float, float]:
+def _compute_interval(values: Values, confidence: float) -> tuple[float, float, float]:
     """Return the mean over hosts and its interval, by Student's t."""
     mean = float(values.mean())
     error = float(values.std(ddof=1)) / math.sqrt(len(values))
@@ -247,7 +247,7 @@ def _interval(values: Values, confidence: float) -> tuple[float, float, float]:
     return mean, mean - half, mean + half
 
 
-def _sign_test(changes: Values) -> float:
+def _compute_sign_test(changes: Values) -> float:
     """Return the p-value of the sign test: over all sign patterns, or 5000 random ones."""
     count = len(changes)
     if count <= MAX_FOR_ALL:
@@ -267,14 +267,14 @@ def compare_functions(
     """
     hosts = tuple(sorted(sides))
     mapping = group_by_base_name(name for pair in sides.values() for side in pair for name in side)
-    summed = {host: tuple(_by_base(side) for side in sides[host]) for host in hosts}
+    summed = {host: tuple(_sum_by_base_name(side) for side in sides[host]) for host in hosts}
     names = sorted({name for pair in summed.values() for side in pair for name in side})
-    compared = [_function(name, [summed[host] for host in hosts]) for name in names]
+    compared = [_build_function_change(name, [summed[host] for host in hosts]) for name in names]
     compared.sort(key=lambda name: (-abs(name.change), name.name))
     return FunctionComparison(tuple(compared[:MAX_FUNCTIONS]), mapping, hosts)
 
 
-def _by_base(shares: Mapping[str, float]) -> dict[str, float]:
+def _sum_by_base_name(shares: Mapping[str, float]) -> dict[str, float]:
     results: dict[str, float] = {}
     for name, share in shares.items():
         base = strip_build_marks(name)
@@ -282,12 +282,12 @@ def _by_base(shares: Mapping[str, float]) -> dict[str, float]:
     return results
 
 
-def _function(name: str, pairs: Sequence[tuple[Mapping[str, float], ...]]) -> FunctionChange:
+def _build_function_change(name: str, pairs: Sequence[tuple[Mapping[str, float], ...]]) -> FunctionChange:
     before = np.array([pair[0].get(name, 0.0) for pair in pairs])
     after = np.array([pair[1].get(name, 0.0) for pair in pairs])
     change, low, high = float((after - before).mean()), -1.0, 1.0
     if len(pairs) >= MIN_HOSTS:
-        change, low, high = _interval(after - before, FUNCTION_CONFIDENCE)
+        change, low, high = _compute_interval(after - before, FUNCTION_CONFIDENCE)
     return FunctionChange(
         name, float(before.mean()), float(after.mean()), change, low, high, low > 0 or high < 0
     )

@@ -33,12 +33,12 @@ from culprit.domain.verification.windows import (
     MeasurementWindow,
     TimelineGaps,
     build_blocks,
-    mean_load,
+    compute_mean_load,
+    compute_relative_change,
+    compute_required_observation_s,
+    count_required_windows,
+    list_measured_windows,
     measure_gaps,
-    measured_windows,
-    relative_change,
-    required_observation_s,
-    required_windows,
     subtract_control,
 )
 
@@ -101,17 +101,17 @@ def judge_windows(
         control: An unchanged peer before and after at the same times. Each reading is divided by its reading.
     """
     sides = [before, after, *(control or ())]
-    least = max(required_windows(side) for side in sides)
-    if any(len(measured_windows(side)) < least for side in sides):
-        return no_conclusion("few_windows", least=least)
-    loads = [mean_load(side) for side in sides]
+    least = max(count_required_windows(side) for side in sides)
+    if any(len(list_measured_windows(side)) < least for side in sides):
+        return build_inconclusive("few_windows", least=least)
+    loads = [compute_mean_load(side) for side in sides]
     if any(math.isnan(load) for load in loads):
-        return no_conclusion("load_unknown")
-    load_change = relative_change(loads[0], loads[1])
+        return build_inconclusive("load_unknown")
+    load_change = compute_relative_change(loads[0], loads[1])
     if control is not None:
-        peer_change = relative_change(loads[2], loads[3])
+        peer_change = compute_relative_change(loads[2], loads[3])
         if abs(peer_change) > MAX_LOAD_CHANGE:
-            return no_conclusion("unlike_load", load_change, percent=format_percent(peer_change))
+            return build_inconclusive("unlike_load", load_change, percent=format_percent(peer_change))
     refusal = refuse_gap(before, after, load_change, hosts=len(sides) // 2)
     if refusal is not None:
         return refusal
@@ -120,7 +120,7 @@ def judge_windows(
         peer = build_blocks(*control)
         compared = subtract_control(blocks, peer) if (peer.values > 0).all() else None
         if compared is None:
-            return no_conclusion("control_elsewhere", load_change)
+            return build_inconclusive("control_elsewhere", load_change)
         blocks = compared
     gate = LoadGate(load_change, better, divisible, find_utilization(before))
     judged = _judge_blocks(blocks, gate, minimum_change)
@@ -140,24 +140,24 @@ def refuse_gap(
 
     With a control host, either of two hosts can have shifted.
     """
-    return refuse_gap_of(measure_gaps(before, after), load_change, hosts=hosts)
+    return refuse_measured_gap(measure_gaps(before, after), load_change, hosts=hosts)
 
 
-def refuse_gap_of(gaps: TimelineGaps, load_change: float, *, hosts: int = 1) -> Judgment | None:
+def refuse_measured_gap(gaps: TimelineGaps, load_change: float, *, hosts: int = 1) -> Judgment | None:
     """Return the result of `refuse_gap` for measured gaps."""
-    needed_s = required_observation_s(gaps, CHANCE_OF_SHIFT / hosts)
+    needed_s = compute_required_observation_s(gaps, CHANCE_OF_SHIFT / hosts)
     if gaps.observed_s >= needed_s:
         return None
-    return no_conclusion(
+    return build_inconclusive(
         "gap_too_long",
         load_change,
-        gap=_minutes(gaps.longest_s),
-        observed=_minutes(gaps.observed_s),
-        needed=_minutes(needed_s),
+        gap=_to_minutes(gaps.longest_s),
+        observed=_to_minutes(gaps.observed_s),
+        needed=_to_minutes(needed_s),
     )
 
 
-def _minutes(seconds: float) -> float:
+def _to_minutes(seconds: float) -> float:
     return round(seconds / 60, 1) if math.isfinite(seconds) else 0.0
 
 
@@ -191,12 +191,12 @@ class LoadGate:
 def _judge_blocks(blocks: BlockSeries, gate: LoadGate, minimum_change: float) -> Judgment:
     raw = estimate_ratio(blocks)
     if raw is None:
-        return no_conclusion("nothing_before", gate.load_change)
+        return build_inconclusive("nothing_before", gate.load_change)
     if gate.is_alike:
         outcome, reason = decide_outcome(raw, gate, minimum_change)
         if outcome == "no_effect" and (blocks.values == blocks.values[0]).all():
             # Readings of a quantity vary, unless their resolution is coarser than the variation.
-            return no_conclusion("too_coarse", gate.load_change)
+            return build_inconclusive("too_coarse", gate.load_change)
         return build_judgment(outcome, raw, gate.load_change, reason)
     return _judge_unlike_load(blocks, raw, gate, minimum_change)
 
@@ -227,7 +227,7 @@ def _judge_unlike_load(
         outcome, reason = decide_outcome(per_work, calm, minimum_change)
         if outcome == "no_effect":
             return build_judgment(outcome, per_work, gate.load_change, reason)
-    return no_conclusion("unlike_load", gate.load_change, percent=format_percent(gate.load_change))
+    return build_inconclusive("unlike_load", gate.load_change, percent=format_percent(gate.load_change))
 
 
 def estimate_ratio(blocks: BlockSeries) -> RatioEstimate | None:
@@ -239,7 +239,7 @@ def estimate_ratio(blocks: BlockSeries) -> RatioEstimate | None:
     if (blocks.values > 0).all():
         levels = estimate_levels(blocks.t_s, np.log(blocks.values), blocks.is_after)
         middle, low, high = levels.difference(CONFIDENCE)
-        return RatioEstimate(math.exp(middle), math.exp(low), math.exp(high), _chance(levels))
+        return RatioEstimate(math.exp(middle), math.exp(low), math.exp(high), _compute_chance(levels))
     levels = estimate_levels(blocks.t_s, blocks.values, blocks.is_after)
     rest = (1 - CONFIDENCE) / 2
     if levels.probability_below(1.0, 0.0) > rest:
@@ -248,7 +248,7 @@ def estimate_ratio(blocks: BlockSeries) -> RatioEstimate | None:
         0.0, float(levels.weights @ levels.levels[:, 1]) / float(levels.weights @ levels.levels[:, 0])
     )
     low, high = (_find_ratio(levels, share) for share in (rest, 1 - rest))
-    return RatioEstimate(ratio, min(low, ratio), max(high, ratio), _chance(levels))
+    return RatioEstimate(ratio, min(low, ratio), max(high, ratio), _compute_chance(levels))
 
 
 def _find_ratio(levels: LevelEstimate, share: float) -> float:
@@ -266,7 +266,7 @@ def _find_ratio(levels: LevelEstimate, share: float) -> float:
     return high
 
 
-def _chance(levels: LevelEstimate) -> float:
+def _compute_chance(levels: LevelEstimate) -> float:
     below = levels.probability_below(-1.0, 1.0)
     return 2 * min(below, 1 - below)
 
@@ -315,7 +315,7 @@ def format_percent(share: float) -> int | float | str:
     return round(100 * share) if abs(share) >= 0.1 else round(100 * share, 1)
 
 
-def no_conclusion(key: str, load_change: float = math.nan, **params: str | int | float) -> Judgment:
+def build_inconclusive(key: str, load_change: float = math.nan, **params: str | int | float) -> Judgment:
     """Return no conclusion with the reason `verify.<key>`."""
     reason = Sentence(f"verify.{key}", params)
     return Judgment("no_conclusion", math.nan, math.nan, math.nan, math.nan, load_change, False, reason)

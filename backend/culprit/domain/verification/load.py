@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from culprit.domain.verification.windows import Better, MeasurementWindow, measured_windows
+from culprit.domain.verification.windows import Better, MeasurementWindow, list_measured_windows
 
 MAX_LOAD_CHANGE = 0.05
 """Largest change of the load towards the improvement that is subtracted. Beyond it, nothing can be concluded."""
@@ -26,7 +26,7 @@ at this utilization and 20,000 at 99 %.
 """
 
 MAX_UTILIZATION = 0.99
-DEEPEST_TAIL = 0.01
+TAIL_SHARE = 0.01
 """Share of responses above the highest measured percentile (p99)."""
 
 Z_95_BELOW = 1.644854
@@ -58,7 +58,7 @@ def find_utilization(windows: Sequence[MeasurementWindow]) -> float:
 def has_more_failures(before: Sequence[MeasurementWindow], after: Sequence[MeasurementWindow]) -> bool:
     """Return whether a significantly larger share of the responses failed after the fix.
 
-    The share must grow by at least a tenth of DEEPEST_TAIL, the smallest share of failures that can move p99.
+    The share must grow by at least a tenth of TAIL_SHARE, the smallest share of failures that can move p99.
     """
     failed_before, total_before = _count_failures(before)
     failed_after, total_after = _count_failures(after)
@@ -68,13 +68,13 @@ def has_more_failures(before: Sequence[MeasurementWindow], after: Sequence[Measu
     pooled = (failed_before + failed_after) / (total_before + total_after)
     error = math.sqrt(pooled * (1 - pooled) * (1 / total_before + 1 / total_after))
     rise = share_after - share_before
-    return rise >= DEEPEST_TAIL / 10 and rise > Z_95_BELOW * error
+    return rise >= TAIL_SHARE / 10 and rise > Z_95_BELOW * error
 
 
 def _count_failures(side: Sequence[MeasurementWindow]) -> tuple[float, float]:
     known = [
         item
-        for item in measured_windows(side)
+        for item in list_measured_windows(side)
         if math.isfinite(item.failed) and math.isfinite(item.responses)
     ]
     return (

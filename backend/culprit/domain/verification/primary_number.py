@@ -72,7 +72,7 @@ class _Track:
 
 def find_measure(read: str) -> Measure | None:
     """Return the measure with this ID; None for a metric or an unknown ID."""
-    return _measures().get(read)
+    return _map_measures().get(read)
 
 
 def get_unit(read: str) -> str:
@@ -109,7 +109,7 @@ def select_subject(views: Sequence[HostView], read: str, better: Better) -> Subj
     """
     result: dict[Subject, list[float]] = defaultdict(list)
     for view in views:
-        for subject, track in _tracks(view, read, better).items():
+        for subject, track in _build_tracks(view, read, better).items():
             result[subject].append(float(np.nanmean(track.values)))
     whole = [item for item in result if dict(item).get("route") == _ALL_ROUTES]
     if whole:
@@ -128,7 +128,7 @@ def measure_primary(view: HostView, read: str, subject: Subject, better: Better 
     A measure that lists problems (waits, stuck tasks, drops) and lists none is zero. A subject that is missing among
     others is reported as missing.
     """
-    tracks = _tracks(view, read, better)
+    tracks = _build_tracks(view, read, better)
     track = tracks.get(subject)
     if track is None and not tracks and better == "lower" and _lists_nothing(view, read):
         t0, t1 = view.span_ns or (0, 0)
@@ -137,10 +137,12 @@ def measure_primary(view: HostView, read: str, subject: Subject, better: Better 
     if track is None:
         about = ", ".join(f"{name}={value}" for name, value in subject)
         missing = (
-            Sentence("verify.subject_gone", {"subject": about}) if tracks else _missing_reason(view, read)
+            Sentence("verify.subject_gone", {"subject": about}) if tracks else _explain_missing(view, read)
         )
         track = _Track(np.zeros(0, np.int64), np.zeros(0), ())
-    window, kind = _build_window(view, track, 1 if is_single_reading(read) else _block(track.t_ns))
+    window, kind = _build_window(
+        view, track, 1 if is_single_reading(read) else _count_block_readings(track.t_ns)
+    )
     return MeasuredNumber(window, track.t_ns, subject, kind, track.citations, missing)
 
 
@@ -151,7 +153,7 @@ def _build_window(view: HostView, track: _Track, block: int) -> tuple[Measuremen
     busy = [
         float(np.nanmean(values))
         for series in view.series_of("cpu.total_busy_pct")
-        if np.isfinite(values := _within(view, series)[1]).any()
+        if np.isfinite(values := _select_within(view, series)[1]).any()
     ]
     window = MeasurementWindow(
         track.values,
@@ -169,8 +171,8 @@ def _measure_failures(view: HostView) -> tuple[float, float]:
     """Return the share of the responses that failed, and the number of responses; NaN if not measured."""
     span = find_captured_span(view)
     for source in ("app_metrics", "prom_service"):
-        rates = _by_route(view, "app.requests_per_s", source)
-        wrong = _by_route(view, "app.errors_pct", source)
+        rates = _average_by_route(view, "app.requests_per_s", source)
+        wrong = _average_by_route(view, "app.errors_pct", source)
         if _ALL_ROUTES in rates:
             rates = {_ALL_ROUTES: rates[_ALL_ROUTES]}
         total = sum(rates.values())
@@ -193,31 +195,31 @@ def measure_load(view: HostView) -> tuple[float, LoadKind]:
     The log of the host comes first, then the metrics of its Prometheus.
     """
     for source in ("app_metrics", "prom_service"):
-        rates = _by_route(view, "app.requests_per_s", source)
-        wrong = _by_route(view, "app.errors_pct", source)
+        rates = _average_by_route(view, "app.requests_per_s", source)
+        wrong = _average_by_route(view, "app.errors_pct", source)
         if _ALL_ROUTES in rates:
             rates = {_ALL_ROUTES: rates[_ALL_ROUTES]}
         if rates:
             return sum(rate * (1 - wrong.get(route, 0.0) / 100) for route, rate in rates.items()), "goodput"
-    accepted = _by_route(view, "app.accepts_per_s", "accepts")
+    accepted = _average_by_route(view, "app.accepts_per_s", "accepts")
     return (sum(accepted.values()), "accepts") if accepted else (math.nan, "none")
 
 
-def _by_route(view: HostView, metric: str, source: str) -> dict[str, float]:
+def _average_by_route(view: HostView, metric: str, source: str) -> dict[str, float]:
     """Return the mean over the run by route."""
     results: dict[str, float] = {}
     for series in view.series_of(metric):
         if series.citation.collector == source:
-            values = _within(view, series)[1][:, 0]
+            values = _select_within(view, series)[1][:, 0]
             if np.isfinite(values).any():
                 results[series.labels.get("route", "")] = float(np.nanmean(values))
     return results
 
 
-def _tracks(view: HostView, read: str, better: Better) -> dict[Subject, _Track]:
+def _build_tracks(view: HostView, read: str, better: Better) -> dict[Subject, _Track]:
     """Return the readings by subject; of subjects that differ only in restart labels, the worst."""
     tracks: dict[Subject, _Track] = {}
-    for subject, track in _series(view, read) if read in METRICS else _measured(view, read):
+    for subject, track in _iter_series(view, read) if read in METRICS else _iter_measured(view, read):
         lasting = tuple(pair for pair in subject if pair[0] not in _RESTART_LABELS)
         known = tracks.get(lasting)
         if known is None or _is_worse(track, known, better):
@@ -230,17 +232,17 @@ def _is_worse(track: _Track, other: _Track, better: Better) -> bool:
     return mine > yours if better == "lower" else mine < yours
 
 
-def _series(view: HostView, metric: str) -> Iterator[tuple[Subject, _Track]]:
+def _iter_series(view: HostView, metric: str) -> Iterator[tuple[Subject, _Track]]:
     """Yield each series of a metric and each column of a matrix."""
     for series in view.series_of(metric):
-        t_ns, values = _within(view, series)
+        t_ns, values = _select_within(view, series)
         for at, name in enumerate(series.axis_values if series.axis is not None else ("",)):
             if np.isfinite(values[:, at]).any():
                 pairs = dict(series.labels) | ({series.axis: name} if series.axis is not None else {})
                 yield tuple(sorted(pairs.items())), _Track(t_ns, values[:, at], (series.citation,))
 
 
-def _measured(view: HostView, read: str) -> Iterator[tuple[Subject, _Track]]:
+def _iter_measured(view: HostView, read: str) -> Iterator[tuple[Subject, _Track]]:
     """Yield each value of a measure, at the middle of the run, without values of doubtful quality."""
     measure = find_measure(read)
     taken = take_reading(view, measure) if measure is not None else ()
@@ -253,7 +255,7 @@ def _measured(view: HostView, read: str) -> Iterator[tuple[Subject, _Track]]:
             yield each.subject, _Track(middle, np.array([each.value]), each.citations)
 
 
-def _within(view: HostView, series: ViewSeries) -> tuple[Times, Values]:
+def _select_within(view: HostView, series: ViewSeries) -> tuple[Times, Values]:
     """Return the readings within the captured time."""
     span = find_captured_span(view)
     if span is None:
@@ -262,13 +264,13 @@ def _within(view: HostView, series: ViewSeries) -> tuple[Times, Values]:
     return series.t_ns[stored], series.values[stored]
 
 
-def _block(t_ns: Times) -> int:
+def _count_block_readings(t_ns: Times) -> int:
     """Return the number of readings in a block of BLOCK_S seconds, at least one."""
     step_s = float(np.median(np.diff(t_ns))) / 1e9 if len(t_ns) > 1 else BLOCK_S
     return max(1, round(BLOCK_S / step_s)) if step_s > 0 else BLOCK_S
 
 
-def _missing_reason(view: HostView, read: str) -> Sentence:
+def _explain_missing(view: HostView, read: str) -> Sentence:
     measure = find_measure(read)
     taken = take_reading(view, measure) if measure is not None else ()
     if isinstance(taken, MissingData):
@@ -282,5 +284,5 @@ def _missing_reason(view: HostView, read: str) -> Sentence:
 
 
 @lru_cache(maxsize=1)
-def _measures() -> Mapping[str, Measure]:
+def _map_measures() -> Mapping[str, Measure]:
     return {read.id: read for rule in RULES.values() for read in rule.inputs() if isinstance(read, Measure)}

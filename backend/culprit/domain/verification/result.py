@@ -12,7 +12,7 @@ from culprit.domain.verification import primary_number
 from culprit.domain.verification.cohort import FunctionComparison, HostChange
 from culprit.domain.verification.judge import CONFIDENCE, Judgment
 from culprit.domain.verification.primary_number import LoadKind, MeasuredNumber
-from culprit.domain.verification.windows import Better, mean_load, measured_windows
+from culprit.domain.verification.windows import Better, compute_mean_load, list_measured_windows
 from culprit.json_types import Json
 
 MAX_VALUES = 600
@@ -48,10 +48,10 @@ def result_to_json(
     reasons = [*([judged.reason] if judged.reason else []), *notes]
     answer: Json = {
         "outcome": judged.outcome,
-        "change": _number(judged.change),
-        "low": _number(judged.low),
-        "high": _number(judged.high),
-        "p": _number(judged.p),
+        "change": _to_finite(judged.change),
+        "low": _to_finite(judged.low),
+        "high": _to_finite(judged.high),
+        "p": _to_finite(judged.p),
         "minimum_change": minimum_change,
         "confidence": CONFIDENCE,
         "per_work": judged.per_work,
@@ -59,21 +59,21 @@ def result_to_json(
             "read": read,
             "unit": primary_number.get_unit(read),
             "better": better,
-            "subject": _subject(windows),
+            "subject": _get_subject(windows),
         },
         "load": {
             "kind": get_load_kind(windows),
             "unit": "per_s",
-            **{name: _load(side) for name, side in sides.items()},
-            "change": _number(judged.load_change),
+            **{name: _compute_load(side) for name, side in sides.items()},
+            "change": _to_finite(judged.load_change),
         },
         "reasons": [json_form.sentence_to_json(reason) for reason in reasons],
-        "windows": [_window(window) for window in windows],
+        "windows": [_window_to_json(window) for window in windows],
     }
     if hosts:
-        answer["hosts"] = [_host(host) for host in hosts]
+        answer["hosts"] = [_host_to_json(host) for host in hosts]
     if differential is not None:
-        answer["differential"] = _differential(differential)
+        answer["differential"] = _differential_to_json(differential)
     return answer
 
 
@@ -83,43 +83,43 @@ def get_load_kind(windows: Sequence[PlottedNumber]) -> LoadKind | str:
     return kinds.pop() if len(kinds) == 1 else "mixed" if kinds else "none"
 
 
-def _subject(windows: Sequence[PlottedNumber]) -> dict[str, str]:
+def _get_subject(windows: Sequence[PlottedNumber]) -> dict[str, str]:
     return dict(windows[0].measured.subject) if windows else {}
 
 
-def _load(side: Sequence[PlottedNumber]) -> float | None:
-    counted = measured_windows([item.measured.window for item in side])
-    return _number(mean_load(counted)) if counted else None
+def _compute_load(side: Sequence[PlottedNumber]) -> float | None:
+    counted = list_measured_windows([item.measured.window for item in side])
+    return _to_finite(compute_mean_load(counted)) if counted else None
 
 
-def _window(plotted_number: PlottedNumber) -> Json:
+def _window_to_json(plotted_number: PlottedNumber) -> Json:
     values = plotted_number.measured.window.values[:MAX_VALUES]
     finite = [float(value) for value in values if math.isfinite(value)]
     return {
         "side": plotted_number.side,
         "run": plotted_number.run,
         "host": plotted_number.host,
-        "load": _number(plotted_number.measured.window.load),
+        "load": _to_finite(plotted_number.measured.window.load),
         "mean": sum(finite) / len(finite) if finite else None,
         "block": plotted_number.measured.window.block,
         "t_ns": [int(at) for at in plotted_number.measured.t_ns[:MAX_VALUES]],
-        "values": [_number(float(value)) for value in values],
+        "values": [_to_finite(float(value)) for value in values],
         "citations": [json_form.citation_to_json(each) for each in plotted_number.measured.citations],
         "missing": json_form.sentence_to_json(plotted_number.measured.missing),
     }
 
 
-def _host(host_change: HostChange) -> Json:
+def _host_to_json(host_change: HostChange) -> Json:
     return {
         "host": host_change.host,
-        "change": _number(host_change.change),
-        "load_change": _number(host_change.load_change),
+        "change": _to_finite(host_change.change),
+        "load_change": _to_finite(host_change.load_change),
         "outlier": host_change.outlier,
         "left_out": json_form.sentence_to_json(host_change.left_out),
     }
 
 
-def _differential(function_comparison: FunctionComparison) -> Json:
+def _differential_to_json(function_comparison: FunctionComparison) -> Json:
     mapping: Mapping[str, Sequence[str]] = dict(list(function_comparison.mapping.items())[:MAX_NAMES])
     return {
         "hosts": list(function_comparison.hosts),
@@ -132,5 +132,5 @@ def _differential(function_comparison: FunctionComparison) -> Json:
     }
 
 
-def _number(value: float) -> float | None:
+def _to_finite(value: float) -> float | None:
     return value if math.isfinite(value) else None

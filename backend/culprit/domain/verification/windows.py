@@ -66,22 +66,22 @@ def count_blocks(window: MeasurementWindow) -> int:
     return int(np.isfinite(window.values).sum()) // window.block
 
 
-def measured_windows(side: Sequence[MeasurementWindow]) -> list[MeasurementWindow]:
+def list_measured_windows(side: Sequence[MeasurementWindow]) -> list[MeasurementWindow]:
     """Return the windows with at least one block."""
     return [item for item in side if count_blocks(item)]
 
 
-def required_windows(side: Sequence[MeasurementWindow]) -> int:
+def count_required_windows(side: Sequence[MeasurementWindow]) -> int:
     """Return how many windows a side needs."""
-    return MIN_SINGLE if any(count_blocks(item) == 1 for item in measured_windows(side)) else MIN_WINDOWS
+    return MIN_SINGLE if any(count_blocks(item) == 1 for item in list_measured_windows(side)) else MIN_WINDOWS
 
 
-def mean_load(side: Sequence[MeasurementWindow]) -> float:
+def compute_mean_load(side: Sequence[MeasurementWindow]) -> float:
     """Return the mean load of the measured windows; NaN if one of them has none."""
-    return float(np.mean([item.load for item in measured_windows(side)]))
+    return float(np.mean([item.load for item in list_measured_windows(side)]))
 
 
-def relative_change(before: float, after: float) -> float:
+def compute_relative_change(before: float, after: float) -> float:
     """Return the relative change; infinite if the value before is zero."""
     return (after - before) / before if before else (0.0 if after == before else math.inf)
 
@@ -91,14 +91,14 @@ def build_blocks(before: Sequence[MeasurementWindow], after: Sequence[Measuremen
     rows = [
         (at, value, window.load, is_after)
         for is_after, side in ((False, before), (True, after))
-        for window in measured_windows(side)
-        for at, value in _cut(window)
+        for window in list_measured_windows(side)
+        for at, value in _split_into_blocks(window)
     ]
     table = np.array(sorted(rows), float)
     return BlockSeries(table[:, 0], table[:, 1], table[:, 2], table[:, 3] > 0)
 
 
-def _cut(window: MeasurementWindow) -> list[tuple[float, float]]:
+def _split_into_blocks(window: MeasurementWindow) -> list[tuple[float, float]]:
     known = np.isfinite(window.values)
     count = count_blocks(window)
     return [
@@ -129,7 +129,7 @@ def measure_gaps(before: Sequence[MeasurementWindow], after: Sequence[Measuremen
         [
             (float(np.nanmin(window.t_s)), float(np.nanmax(window.t_s)), is_after)
             for is_after, side in ((False, before), (True, after))
-            for window in measured_windows(side)
+            for window in list_measured_windows(side)
         ]
     )
 
@@ -149,7 +149,7 @@ def measure_span_gaps(spans: Sequence[tuple[float, float, bool]]) -> TimelineGap
     return TimelineGaps(len(gaps), max(gaps, default=0.0), max(0.0, total - sum(gaps)))
 
 
-def required_observation_s(gaps: TimelineGaps, chance: float) -> float:
+def compute_required_observation_s(gaps: TimelineGaps, chance: float) -> float:
     """Return the total time in seconds that both sides must be observed to exclude random shifts as explanation.
 
     With random shifts at a rate r, the probability of a shift in each of k gaps of length g and of none in the observed

@@ -5,7 +5,13 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from culprit.domain.series.differences import MAX_STEPS, MIN_STEP, compare_values, summarize_values
+from culprit.domain.series.differences import (
+    MAX_STEPS,
+    MIN_STEP,
+    compare_columns,
+    compare_values,
+    summarize_values,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -95,3 +101,19 @@ def test_a_swap_changes_the_sign_and_equal_sides_never_differ(before, after, uni
     same = compare_values(before, before, unit)
     assert not same.is_clear
     assert same.steps in {None, 0.0}
+
+
+@given(st.integers(0, 20), st.integers(0, 20), st.integers(0, 5), st.integers(0, 1 << 32))
+def test_each_column_is_compared_independently_of_the_others(n, m, columns, seed):
+    generator = np.random.default_rng(seed)
+    before, after = (generator.choice([math.nan, *range(0, 50, 7)], size=(rows, columns)) for rows in (n, m))
+    compared = compare_columns(before, after, "pct")
+    alone = [compare_values(before[:, at], after[:, at], "pct") for at in range(columns)]
+    assert list(compared.is_known) == [item is not None for item in alone]
+    known = [at for at in range(columns) if alone[at] is not None]
+    assert [compared.get_difference(at) for at in known] == [alone[at] for at in known]
+    largest = compared.find_largest()
+    if known:
+        assert alone[largest].rank == min((not alone[at].is_clear, alone[at].rank) for at in known)[1]
+    else:
+        assert largest is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -174,9 +175,21 @@ def test_tracks_add_up_to_the_view(profile, by):
     stop = result.t0_ns + 10 * result.bin_ns
     part = profile.view(SampleFilter(to_ns=stop, tid=chosen.tid, pid=chosen.pid, cpu=chosen.cpu))
     assert part.weight == sum(first.counts[:10])
-    assert len(compute_sample_tracks(view, by, limit=1).tracks) == 1
+    first = compute_sample_tracks(view, by, limit=1)
+    assert len(first.tracks) == 1 and first.weight == result.weight == view.weight
     with pytest.raises(ValueError, match="bins"):
         compute_sample_tracks(view, by, bins=0)
+
+
+def test_of_tracks_with_the_same_weight_the_busier_is_first(profile):
+    table = profile.table
+    rows = [int(row) for row in np.flatnonzero(table.tid == table.tid[0])[:5]]
+    tid, weight = table.tid.copy(), np.zeros_like(table.weight)
+    tid[rows] = [3, 1, 2, 2, 3]
+    weight[rows] = [4, 8, 2, 6, 4]
+    tied = StackProfile(replace(table, tid=tid, weight=weight))
+    tracks = compute_sample_tracks(tied.view(SampleFilter(tid=(1, 2, 3))), "thread").tracks
+    assert [(track.tid, track.weight) for track in tracks] == [(2, 8), (3, 8), (1, 8)]
 
 
 def test_unnamed_frames_of_a_module_are_merged(profile):

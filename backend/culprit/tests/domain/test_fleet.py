@@ -43,8 +43,8 @@ def test_a_quiet_cell_shows_the_number_nearest_to_firing_but_none_beyond_its_thr
 
 
 def test_nearness_to_a_lower_bound() -> None:
-    assert word(RUNQ, "not_matched", op="<", value=20.0, threshold=10.0).closeness == 0.5
-    assert word(RUNQ, "not_matched", op="<", value=0.0, threshold=10.0).closeness == 0.0
+    assert word(RUNQ, "not_matched", op="<", value=20.0, threshold=10.0).threshold_ratio == 0.5
+    assert word(RUNQ, "not_matched", op="<", value=0.0, threshold=10.0).threshold_ratio == 0.0
 
 
 def test_build_use_cells_omits_rules_without_cell() -> None:

@@ -8,7 +8,7 @@ from itertools import islice, pairwise
 import pytest
 from culprit.domain.scheduling.cron import get_zone, iter_due_times, normalize_fields
 from culprit.domain.scheduling.maintenance import (
-    LazyTimes,
+    LazyMaintenance,
     MaintenanceSpan,
     Recurrence,
     compute_shortest_interval,
@@ -53,24 +53,24 @@ def test_it_holds_exactly_from_a_due_instant_for_its_minutes(
         for begin in begins
         if first <= begin <= at < begin + rule.length and (last is None or at < last)
     ]
-    until = LazyTimes(iter_maintenance_times(first, last, rule, at - since * MINUTE)).until(at)
+    until = LazyMaintenance(iter_maintenance_times(first, last, rule, at - since * MINUTE)).find_end(at)
     expected = max((item + rule.length for item in held), default=None)
     assert until == (expected if last is None or expected is None else min(expected, last))
 
 
 def test_questions_may_come_in_any_order() -> None:
     rule = recurs("0 * * * *", 10)
-    ahead = LazyTimes(iter_maintenance_times(NEW_YEAR, None, rule, NEW_YEAR))
+    ahead = LazyMaintenance(iter_maintenance_times(NEW_YEAR, None, rule, NEW_YEAR))
     moments = [NEW_YEAR + timedelta(minutes=n) for n in (125, 3, 61, 12, 3000, 5)]
-    assert [ahead.until(at) is not None for at in moments] == [True, True, True, False, True, True]
+    assert [ahead.find_end(at) is not None for at in moments] == [True, True, True, False, True, True]
 
 
 def test_iter_maintenance_times_yields_single_span_once() -> None:
     end = NEW_YEAR + timedelta(hours=1)
     assert list(iter_maintenance_times(NEW_YEAR, end, None, NEW_YEAR)) == [MaintenanceSpan(NEW_YEAR, end)]
     assert list(iter_maintenance_times(NEW_YEAR, end, None, end)) == []
-    ahead = LazyTimes(iter_maintenance_times(NEW_YEAR, end, None, NEW_YEAR))
-    assert [ahead.until(at) for at in (NEW_YEAR, end - MINUTE, end)] == [end, end, None]
+    ahead = LazyMaintenance(iter_maintenance_times(NEW_YEAR, end, None, NEW_YEAR))
+    assert [ahead.find_end(at) for at in (NEW_YEAR, end - MINUTE, end)] == [end, end, None]
 
 
 def test_clocks_that_change_move_its_beginning_and_not_its_length() -> None:
@@ -80,10 +80,12 @@ def test_clocks_that_change_move_its_beginning_and_not_its_length() -> None:
     autumn = list(islice(iter_maintenance_times(NEW_YEAR, None, rule, datetime(2026, 10, 25, tzinfo=UTC)), 2))
     assert format_times(autumn) == ["25 00:30-01:30 overlap", "26 01:30-02:30 plain"]
     # 02:30 does not exist: it begins with the next one's first half hour, and both are one.
-    ahead = LazyTimes(
+    ahead = LazyMaintenance(
         iter_maintenance_times(NEW_YEAR, None, recurs("30 * * * *", 45), datetime(2026, 3, 29, tzinfo=UTC))
     )
-    assert ahead.until(datetime(2026, 3, 29, 1, 40, tzinfo=UTC)) == datetime(2026, 3, 29, 2, 15, tzinfo=UTC)
+    assert ahead.find_end(datetime(2026, 3, 29, 1, 40, tzinfo=UTC)) == datetime(
+        2026, 3, 29, 2, 15, tzinfo=UTC
+    )
 
 
 def test_nothing_begins_outside_its_span_and_what_is_on_ends_with_it() -> None:

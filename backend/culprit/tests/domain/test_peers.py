@@ -6,7 +6,7 @@ import math
 
 import pytest
 from culprit.domain.statistics.outliers import (
-    MOST,
+    MAX_Z,
     OUTLIER_Z,
     Spread,
     compare_group,
@@ -57,7 +57,7 @@ def test_compare_group_omits_unknown_values() -> None:
 def test_compare_group_ranks_any_difference_from_equal_peers() -> None:
     result = compare_group("m", {**dict.fromkeys("abcd", 0.0), "e": 0.001})
     assert result is not None
-    assert (result.members[0].name, result.members[0].z) == ("e", MOST)
+    assert (result.members[0].name, result.members[0].z) == ("e", MAX_Z)
 
 
 def test_a_difference_below_what_the_unit_can_mean_is_none() -> None:
@@ -89,4 +89,4 @@ def test_any_numbers_have_finite_standings_in_order(values: dict[str, float], le
         return
     z = [abs(member.z) for member in result.members]
     assert z == sorted(z, reverse=True)
-    assert all(math.isfinite(item) and item <= MOST for item in z)
+    assert all(math.isfinite(item) and item <= MAX_Z for item in z)

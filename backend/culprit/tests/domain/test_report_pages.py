@@ -10,8 +10,8 @@ from html.parser import HTMLParser
 import pytest
 from culprit.domain.reports.escaping import data_block, escape_markdown, render_code_block
 from culprit.domain.reports.figures import format_comparison, format_number, format_share, format_time
-from culprit.domain.reports.render import html_page, markdown_text
-from culprit.domain.reports.words import WORDS, get_label
+from culprit.domain.reports.render import render_html_page, render_markdown_page
+from culprit.domain.reports.words import LABELS, get_label
 from culprit.tests.support.reports import SHA, content
 
 PAYLOADS = [
@@ -60,8 +60,8 @@ def read(page: str) -> Reader:
 
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_hostile_text_stays_text(payload):
-    plain = read(html_page(content("x"), SHA, 1))
-    hostile = read(html_page(content(payload), SHA, 1))
+    plain = read(render_html_page(content("x"), SHA, 1))
+    hostile = read(render_html_page(content(payload), SHA, 1))
     assert hostile.tags == plain.tags and set(hostile.tags) <= ALLOWED
     assert hostile.tags.count("script") == 1
     assert not [
@@ -71,13 +71,20 @@ def test_hostile_text_stays_text(payload):
     ]
     links = {value for _, name, value in hostile.attributes if name == "href"}
     assert links and all(re.fullmatch(r"#S\d+", link) for link in links)
-    assert "\x1b" not in html_page(content(payload), SHA, 1) and "\u202e" not in html_page(
+    assert "\x1b" not in render_html_page(content(payload), SHA, 1) and "\u202e" not in render_html_page(
         content(payload), SHA, 1
     )
 
 
+def test_tabs_and_lines_are_white_space_and_what_turns_text_is_replaced():
+    text = "pid\tcomm\r\n41\tweb\u061cx\ufeff\u202e"
+    page = read(render_html_page(content(text), SHA, 1)).text
+    assert "pid     comm\n41      web\ufffdx\ufffd\ufffd" in page
+    assert "\t" not in page
+
+
 def test_the_page_needs_nothing_but_itself():
-    page = unescape(html_page(content("plain"), SHA, 3))
+    page = unescape(render_html_page(content("plain"), SHA, 3))
     addresses = set(re.findall(r"""(?:https?:)?//[^\s"'<>]+""", page)) - {"http://www.w3.org/2000/svg"}
     assert addresses == set()
     assert "default-src 'none'" in page and "noindex" in page and "url(" not in page and "@import" not in page
@@ -87,13 +94,14 @@ def test_the_page_needs_nothing_but_itself():
 def test_the_page_carries_what_was_frozen():
     frozen = content("</script><b>")
     [block] = re.findall(
-        r'<script type="application/json" id="culprit-report">(.*?)</script>', html_page(frozen, SHA, 1)
+        r'<script type="application/json" id="culprit-report">(.*?)</script>',
+        render_html_page(frozen, SHA, 1),
     )
     assert json.loads(block) == frozen
 
 
 def test_every_figure_ends_in_an_excerpt():
-    reader = read(html_page(content("x"), SHA, 1))
+    reader = read(render_html_page(content("x"), SHA, 1))
     anchors = {value for _, name, value in reader.attributes if name == "id"}
     links = {value[1:] for _, name, value in reader.attributes if name == "href"}
     assert links <= anchors
@@ -101,20 +109,22 @@ def test_every_figure_ends_in_an_excerpt():
 
 
 def test_chinese_and_the_zone():
-    page = html_page(content("x", language="zh"), SHA, 1)
+    page = render_html_page(content("x", language="zh"), SHA, 1)
     assert 'lang="zh-CN"' in page and "证据链" in page and "Noto Sans CJK SC" in page
     assert "2026-01-01 01:00:00 CET" in page
 
 
 def test_html_page_marks_preview():
-    assert "PREVIEW" in html_page(content(), SHA, None) and "PREVIEW" not in html_page(content(), SHA, 1)
+    assert "PREVIEW" in render_html_page(content(), SHA, None) and "PREVIEW" not in render_html_page(
+        content(), SHA, 1
+    )
 
 
 @pytest.mark.parametrize(
     "payload", [*PAYLOADS, "[x](javascript:alert(1))", "```\n# h", "| a | b |", "- x\n# y", "=1+1"]
 )
 def test_markdown_is_text_too(payload):
-    whole = markdown_text(content(payload), SHA, 1)
+    whole = render_markdown_page(content(payload), SHA, 1)
     outside = re.sub(r"(?ms)^(`{3,})text\n.*?^\1$", "", whole)
     assert (
         re.search(r"(?<!\\)<|(?<!\\)\]\(|(?<![\\`])`(?![0-9a-f`])", outside.replace(f"`{SHA}`", "")) is None
@@ -122,7 +132,7 @@ def test_markdown_is_text_too(payload):
     headings = [line for line in outside.splitlines() if line.startswith("#")]
     assert len(headings) == len([
         line
-        for line in re.sub(r"(?ms)^(`{3,})text\n.*?^\1$", "", markdown_text(content("x"), SHA, 1)).splitlines()
+        for line in re.sub(r"(?ms)^(`{3,})text\n.*?^\1$", "", render_markdown_page(content("x"), SHA, 1)).splitlines()
         if line.startswith("#")
     ])  # fmt: skip
 
@@ -135,7 +145,7 @@ def test_a_fence_is_longer_than_what_it_holds():
         and escape_markdown("1. x") == r"1\. x"
         and escape_markdown("12)") == r"12\)"
     )
-    assert "      7 x …\n" in markdown_text(content("x"), SHA, 1), (
+    assert "      7 x …\n" in render_markdown_page(content("x"), SHA, 1), (
         "a number and its line, without control characters"
     )
     assert "</" not in data_block({"a": "</script>"})
@@ -159,8 +169,8 @@ def test_format_comparison_without_threshold_shows_number_only() -> None:
 
 def test_pages_mark_hypothesis_without_answered_steps():
     open_item = content(chain=[{**content()["chain"][0], "steps": []}], gates=[], fixes=[])
-    assert "No answered step supports or refutes it." in html_page(open_item, SHA, 1)
-    reported = markdown_text(open_item, SHA, 1)
+    assert "No answered step supports or refutes it." in render_html_page(open_item, SHA, 1)
+    reported = render_markdown_page(open_item, SHA, 1)
     assert "No answered step supports or refutes it." in reported and "No fixes were recorded." in reported
     assert "(x)" in reported, "who does what is still to be done"
 
@@ -178,5 +188,17 @@ def test_numbers_and_times():
 
 
 def test_words_are_there_in_both_languages():
-    assert all(word.en and word.zh for word in WORDS.values())
+    assert all(word.en and word.zh for word in LABELS.values())
     assert get_label("no such word", "zh") == "no such word"
+
+
+def test_the_answer_comes_before_the_chain_with_its_numbers_and_a_fix_while_none_is_recorded():
+    for render in (render_html_page, render_markdown_page):
+        planned, fixed = (
+            page[page.index("Answer") : page.index("Evidence chain")]
+            for page in (render(item, SHA, 1) for item in (content(fixes=[]), content()))
+        )
+        assert "busy" in planned and "97.2 %" in planned and "Use less." in planned, render
+        assert "97.2 %" in fixed and "Use less." not in fixed, render
+    frozen_before = content(causes=[{"cause": "busy", "confidence": "likely"}])
+    assert "Answer" not in render_markdown_page(frozen_before, SHA, 1)

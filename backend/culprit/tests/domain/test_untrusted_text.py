@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from culprit.domain.text.sanitize import sanitize_line, sanitize_lines
+from culprit.domain.text.sanitize import replace_hidden, sanitize_line, sanitize_lines
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,3 +41,13 @@ def test_lines_keep_their_breaks_and_nothing_else_that_moves_a_cursor(text: str,
 )
 def test_what_becomes_of_it(line: str, expected: str) -> None:
     assert sanitize_line(line, 10 if set(line) == {"x"} else 100) == expected
+
+
+@pytest.mark.parametrize("code", [0x00, 0x07, 0x1B, 0x7F, 0x85, 0x9B, 0x061C, 0x200F, 0x202E, 0x2066, 0xFEFF])
+def test_replace_hidden_replaces_what_hides_or_turns_text(code: int) -> None:
+    assert replace_hidden(f"a{chr(code)}b") == "a\ufffdb"
+
+
+@pytest.mark.parametrize("text", ["部署", "שלום", "\U0001f469\u200d\U0001f692", "<b>&amp;"])
+def test_replace_hidden_keeps_other_text(text: str) -> None:
+    assert replace_hidden(text) == text

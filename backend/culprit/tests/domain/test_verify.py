@@ -12,8 +12,8 @@ from culprit.domain.statistics.intervals import student_quantile
 from culprit.domain.verification.judge import Judgment, judge_windows
 from culprit.domain.verification.windows import (
     MeasurementWindow,
+    compute_required_observation_s,
     measure_gaps,
-    required_observation_s,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -148,7 +148,7 @@ def test_sides_in_turns_need_less_observation() -> None:
     )
     assert (plain.switches, turns.switches) == (1, 3)
     assert plain.longest_s == pytest.approx(GAP_S + 11) and turns.longest_s == pytest.approx(51)
-    assert required_observation_s(turns, 0.04) < 0.25 * required_observation_s(plain, 0.04)
+    assert compute_required_observation_s(turns, 0.04) < 0.25 * compute_required_observation_s(plain, 0.04)
 
 
 @pytest.mark.parametrize("drop", [0.06, 0.17, 0.5])

@@ -127,7 +127,7 @@ def judge_changes(a: SideWeights, b: SideWeights, distinct: Mask, *, shares: boo
     if shares:  # An item with the whole weight of both sides cannot change.
         tested &= (a.weight < a.exposure) | (b.weight < b.exposure)
     family = np.flatnonzero(tested & distinct)
-    error, freedom = _standard_error(a, b, family, shares=shares)
+    error, freedom = _compute_standard_error(a, b, family, shares=shares)
     t = np.divide(delta, error, out=np.zeros(size), where=error > 0)
     weight_of_sample = np.maximum((a.squares + b.squares) / np.maximum(a.weight + b.weight, 1), 1e-9)
     of_counts = _count_score(a, b, weight_of_sample, shares=shares)
@@ -135,10 +135,12 @@ def judge_changes(a: SideWeights, b: SideWeights, distinct: Mask, *, shares: boo
     z[~tested] = np.nan
     critical = counts.normal_to_student(counts.find_critical_score(len(family), LEVEL), freedom)
     noise = np.where(tested, critical * error, np.nan)
-    return Judgement(delta, z, _correct(z, family), noise, len(family))
+    return Judgement(delta, z, _correct_for_family(z, family), noise, len(family))
 
 
-def _standard_error(a: SideWeights, b: SideWeights, family: I64, *, shares: bool) -> tuple[Values, Values]:
+def _compute_standard_error(
+    a: SideWeights, b: SideWeights, family: I64, *, shares: bool
+) -> tuple[Values, Values]:
     """Return the standard error of the difference and its degrees of freedom, each float64 [items]."""
     model = np.zeros(len(a.weight))
     between, below = np.zeros(len(model)), np.zeros(len(model))
@@ -175,18 +177,18 @@ def _fit_dispersion(
     own_freedom = float(np.median(freedom[family]))
     x, y = np.log(weight[family]), np.log(between[family] / model[family])
     slope, level = np.polyfit(x, y, 1)
-    typical = np.exp(level + slope * np.log(np.maximum(weight, 1)) - _log_bias(own_freedom)) * model
+    typical = np.exp(level + slope * np.log(np.maximum(weight, 1)) - _compute_log_bias(own_freedom)) * model
     scatter = float(np.var(y - level - slope * x)) * len(family) / (len(family) - 2)
-    return typical, _freedom_of_scatter(scatter - _trigamma(own_freedom / 2))
+    return typical, _compute_scatter_freedom(scatter - _compute_trigamma(own_freedom / 2))
 
 
-def _log_bias(freedom: float) -> float:
+def _compute_log_bias(freedom: float) -> float:
     """Return the mean of the logarithm of a chi-square divided by its freedom (digamma minus logarithm)."""
     half = freedom / 2
     return -1 / (2 * half) - 1 / (12 * half**2)
 
 
-def _trigamma(x: float) -> float:
+def _compute_trigamma(x: float) -> float:
     """Return the variance of the logarithm of a gamma variable of shape x, for x >= 0.5."""
     below = 0.0
     while x < 6:
@@ -195,16 +197,16 @@ def _trigamma(x: float) -> float:
     return below + 1 / x + 1 / (2 * x**2) + 1 / (6 * x**3) - 1 / (30 * x**5)
 
 
-def _freedom_of_scatter(excess: float) -> float:
+def _compute_scatter_freedom(excess: float) -> float:
     """Return the degrees of freedom of variances whose logarithms have the variance `excess`."""
     low, high = 0.5, UNMEASURED_FREEDOM / 2
-    if excess <= _trigamma(high):
+    if excess <= _compute_trigamma(high):
         return UNMEASURED_FREEDOM
-    if excess >= _trigamma(low):
+    if excess >= _compute_trigamma(low):
         return 1.0
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if _trigamma(middle) > excess else (low, middle)
+        low, high = (middle, high) if _compute_trigamma(middle) > excess else (low, middle)
     return 2 * low
 
 
@@ -215,12 +217,12 @@ def _count_score(a: SideWeights, b: SideWeights, weight_of_sample: Values, *, sh
     return (counts.score_shares if shares else counts.score_rates)(x_a, x_b, of_a, of_b)
 
 
-def _correct(z: Values, family: I64) -> Values:
+def _correct_for_family(z: Values, family: I64) -> Values:
     """Return p corrected for the family, float64 [items]. Items that repeat a member of it get the same p."""
     p = np.ones(len(z))
     if len(family) == 0:
         return p
-    raw = counts.two_sided(np.nan_to_num(z))
+    raw = counts.compute_two_sided_p(np.nan_to_num(z))
     corrected = counts.adjust_holm(raw[family])
     order = np.argsort(raw[family], kind="stable")
     known = raw[family][order]

@@ -40,11 +40,11 @@ def transform_profile(profile: StackProfile, transform: FrameTransform) -> Stack
     if transform.group_unnamed:
         profile = _group_unnamed(profile)
     if transform.hide:
-        profile = _hide(profile, transform.hide)
+        profile = _hide_functions(profile, transform.hide)
     if transform.focus:
-        profile = _focus(profile, transform.focus)
+        profile = _focus_function(profile, transform.focus)
     if transform.fold:
-        profile = _fold(profile)
+        profile = _fold_recursion(profile)
     return profile
 
 
@@ -69,28 +69,30 @@ def _group_unnamed(profile: StackProfile) -> StackProfile:
     frame = same[trie.frame].astype(np.int32)
     inner = np.zeros(len(trie), bool)
     inner[1:] = (frame[1:] == frame[trie.parent[1:]]) & (new_frames.kind[frame[1:]] == FrameKind.UNKNOWN)
-    representative = _nearest_kept(trie, ~inner)
-    return _rebuild(profile, replace(trie, frame=frame), new_frames, representative)
+    representative = _find_kept_ancestor(trie, ~inner)
+    return _rebuild_profile(profile, replace(trie, frame=frame), new_frames, representative)
 
 
-def _hide(profile: StackProfile, names: Sequence[str]) -> StackProfile:
+def _hide_functions(profile: StackProfile, names: Sequence[str]) -> StackProfile:
     """Remove the functions with these names."""
     trie = profile.table.trie
     hidden = _are_frames_called(profile, names)[trie.frame]
     if not hidden.any():
         return profile
-    return _rebuild(profile, trie, profile.table.frames, _nearest_kept(trie, ~hidden))
+    return _rebuild_profile(profile, trie, profile.table.frames, _find_kept_ancestor(trie, ~hidden))
 
 
-def _focus(profile: StackProfile, name: str) -> StackProfile:
+def _focus_function(profile: StackProfile, name: str) -> StackProfile:
     """Keep the stacks through a function, from its outermost call."""
     trie = profile.table.trie
     inside = cover_subtrees(trie, find_calls(profile, name))
     representative = np.where(inside, np.arange(len(trie)), 0)
-    return _rebuild(profile, trie, profile.table.frames, representative, dropped=~inside[profile.table.stack])
+    return _rebuild_profile(
+        profile, trie, profile.table.frames, representative, dropped=~inside[profile.table.stack]
+    )
 
 
-def _fold(profile: StackProfile) -> StackProfile:
+def _fold_recursion(profile: StackProfile) -> StackProfile:
     """Merge repeated calls of a function in a stack with its outermost call."""
     trie = profile.table.trie
     outermost = profile.outermost
@@ -100,7 +102,7 @@ def _fold(profile: StackProfile) -> StackProfile:
     latest = np.maximum.accumulate(np.where(outermost[order], np.arange(len(trie)), 0))
     representative = np.empty(len(trie), np.int64)
     representative[order] = order[latest]
-    return _rebuild(profile, trie, profile.table.frames, representative)
+    return _rebuild_profile(profile, trie, profile.table.frames, representative)
 
 
 def find_calls(profile: StackProfile, name: str) -> I64:
@@ -119,22 +121,22 @@ def _are_frames_called(profile: StackProfile, names: Sequence[str]) -> Mask:
     return mask
 
 
-def _levels(trie: StackTrie) -> list[I64]:
+def _list_levels(trie: StackTrie) -> list[I64]:
     """Return the nodes of each level, the outermost first."""
     order = np.argsort(trie.depth, kind="stable")
     starts = np.searchsorted(trie.depth[order], np.arange(int(trie.depth.max()) + 2))
     return [order[a:b] for a, b in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)]
 
 
-def _nearest_kept(trie: StackTrie, kept: Mask) -> I64:
+def _find_kept_ancestor(trie: StackTrie, kept: Mask) -> I64:
     """Return each node if it is kept, else its nearest kept ancestor, int64 [nodes]. The root is always kept."""
     nearest = np.zeros(len(trie), np.int64)
-    for nodes in _levels(trie)[1:]:
+    for nodes in _list_levels(trie)[1:]:
         nearest[nodes] = np.where(kept[nodes], nodes, nearest[trie.parent[nodes]])
     return nearest
 
 
-def _rebuild(
+def _rebuild_profile(
     profile: StackProfile,
     trie: StackTrie,
     frames: Frames,
@@ -150,7 +152,7 @@ def _rebuild(
     above[1:] = representative[trie.parent[1:]]
     kept = representative == np.arange(n)
     depth = np.zeros(n, np.int32)
-    for nodes in _levels(trie)[1:]:
+    for nodes in _list_levels(trie)[1:]:
         kept_nodes = nodes[kept[nodes]]
         depth[kept_nodes] = depth[above[kept_nodes]] + 1
     into = np.zeros(n, np.int64)
@@ -168,11 +170,11 @@ def _rebuild(
         depths.append(np.full(len(keys), level, np.int32))
         count += len(keys)
     into = into[representative]
-    new_trie, position = build_trie(_join(parents), _join(names), _join(depths))
+    new_trie, position = build_trie(_concatenate(parents), _concatenate(names), _concatenate(depths))
     stack = position[into][profile.table.stack].astype(np.int32)
     table = replace(profile.table, trie=new_trie, frames=frames, stack=stack)
     return StackProfile(table, source=profile, dropped=dropped)
 
 
-def _join(parts: Sequence[npt.NDArray[np.int64] | I32]) -> I32:
+def _concatenate(parts: Sequence[npt.NDArray[np.int64] | I32]) -> I32:
     return np.concatenate(parts).astype(np.int32)

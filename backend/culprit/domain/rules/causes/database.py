@@ -28,7 +28,8 @@ CAUSES: tuple[Cause, ...] = (
             "Capture again under the same load: no session waits longer than 1 s for a lock.",
             "相同负载下再次采集：没有会话等待锁超过 1 秒。",
         ),
-        mechanisms=("lock", "semaphore", "condition", "unknown"),
+        # PostgreSQL waits for locks of rows and tables at its latch (storage/lmgr/proc.c, ProcSleep), in epoll_wait().
+        mechanisms=("lock", "semaphore", "condition", "park", "unknown"),
         explains=(
             *("slow-dependency", "worker-pool-exhausted", "listen-queue-overflow"),
             *("connection-pool-exhausted", "database-connection-limit"),

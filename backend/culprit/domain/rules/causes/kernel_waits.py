@@ -269,6 +269,30 @@ CAUSES: tuple[Cause, ...] = (
         ),
     ),
     Cause(
+        id="filesystem-frozen",
+        title=Text("A file system is frozen", "文件系统被冻结"),
+        what=Text(
+            "A backup, a snapshot or an administrator has frozen the file system (fsfreeze, FIFREEZE). Reads go on; "
+            "each write waits until it is thawed, and all that waits for the writer waits too.",
+            "备份、快照或管理员冻结了文件系统（fsfreeze、FIFREEZE）。读取照常；每次写入都要等到解冻，"
+            "等待写入者的线程也随之等待。",
+        ),
+        fix=Text(
+            "Find who freezes: the job of the backup or the agent of the volume. Thaw it with fsfreeze -u MOUNT. Limit "
+            "the time between freeze and thaw, or take the snapshot where no freeze is needed.",
+            "找出冻结者（备份任务或卷的代理程序），用 fsfreeze -u 挂载点 解冻；限制冻结到解冻的时间，"
+            "或改用无需冻结的快照方式。",
+        ),
+        risk=Text(
+            "A snapshot that is under way when the file system is thawed may be inconsistent. Take it again.",
+            "解冻时正在进行的快照可能不一致，需要重新创建。",
+        ),
+        verify=Text("No write waits before it reaches the device.", "没有写入在到达设备之前等待。"),
+        explains=(*_STUCK, "slow-dependency", "hanging-file-system"),
+        mechanisms=("filesystem", "lock", "condition", "semaphore", "disk"),
+        proven_by=("dairy-rounds",),
+    ),
+    Cause(
         id="direct-reclaim-stall",
         title=Text("Programs reclaim memory themselves", "程序自行回收内存"),
         what=Text(

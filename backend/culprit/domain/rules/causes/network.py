@@ -141,6 +141,34 @@ _DROPS: tuple[Cause, ...] = (
         proven_by=("netrx-flood",),
     ),
     Cause(
+        id="firewall-rules-many",
+        title=Text(
+            "Each packet passes a long list of firewall rules", "每个数据包都要经过很长的防火墙规则链"
+        ),
+        what=Text(
+            "Rules of a chain are compared one after the other. With thousands of them, each packet takes CPU time "
+            "in softirqs, and all connections become slow together.",
+            "链中的规则逐条比较。规则成千上万时，每个包都消耗软中断的 CPU 时间，所有连接一起变慢。",
+        ),
+        fix=Text(
+            "Put the addresses into a set (nft set, ipset): one look-up replaces the list. Accept packets of "
+            "established connections first. Find who fills the chain: an agent, a blocklist, kube-proxy.",
+            "把地址放入集合（nft set、ipset），用一次查找代替整条链；先放行已建立的连接；"
+            "找出写入规则者（代理程序、黑名单、kube-proxy）。",
+        ),
+        risk=Text(
+            "A rule in the wrong place opens or closes ports. Save the rule set first (nft list ruleset, "
+            "iptables-save). Rollback: load it again.",
+            "规则位置不当会误开或误关端口。先保存规则集（nft list ruleset、iptables-save），回退时重新加载。",
+        ),
+        verify=Text(
+            "Capture a profile under the same load: less than a tenth of the CPU time is in the loops over rules.",
+            "相同负载下采集性能剖析：规则匹配循环占用的 CPU 时间低于十分之一。",
+        ),
+        explains=("netrx-softirq-saturation", "cpu-exhausted", "cpu-neighbour-contention"),
+        proven_by=("tram-stops",),
+    ),
+    Cause(
         id="packet-loss-upstream",
         title=Text("Packets are lost on the network path", "丢包发生在网络途中"),
         what=Text(

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from culprit.domain.rules.cause import Cause
 from culprit.domain.rules.finding import Finding, Subject
 from culprit.domain.rules.measures.service_time.accounts import ServiceTimes, TimeAccount
-from culprit.domain.rules.measures.service_time.activities import PEER, RUNNABLE, RUNNING
+from culprit.domain.rules.measures.service_time.activities import (
+    AMBIGUOUS,
+    PEER,
+    RUNNABLE,
+    RUNNING,
+    THROTTLED,
+)
 from culprit.domain.rules.measures.service_time.amounts import NO_SHARE, Share
 from culprit.domain.rules.readings import is_compatible
 
@@ -24,7 +30,7 @@ class TimeClaim:
     """What a cause claims: that requests at this place are slow through these mechanisms.
 
     With `stops_program`, requests that queue although threads are free wait for it too: nothing else keeps a free
-    thread from taking them.
+    thread from taking them. Requests in threads that look idle may wait for it.
     """
 
     mechanisms: frozenset[str]
@@ -128,7 +134,7 @@ class HarmedTime:
             parts.append(_wait_for_itself(account))
         if any(claim.stops_program and account.service.has_place(claim.scope) for claim in claims):
             queued = 1.0 - account.covered
-            parts.append(Share(queued, queued, queued))
+            parts += [Share(queued, queued, queued), _may_be_stopped(account, explained)]
         seen = (*path, account.service.pids)
         for target in account.callees:
             below = self._find_callee(account, target)
@@ -170,8 +176,24 @@ def _is_claimed(claim: TimeClaim, account: TimeAccount, activity: str, target: s
     return activity != PEER or destination is None or destination == target
 
 
+def _may_be_stopped(account: TimeAccount, explained: Collection[tuple[str, str]]) -> Share:
+    """Return the share of requests in threads that look idle: a thread of a program that is stopped looks like this.
+
+    The lower end is none of it, because such a request may wait for anything else.
+    """
+    idle = account.share(
+        lambda activity, target: activity in AMBIGUOUS and (activity, target) not in explained
+    )
+    return Share(idle.value, 0.0, idle.high)
+
+
 def _wait_for_itself(account: TimeAccount) -> Share:
-    """Return the share of the time in which threads wait for a CPU on which their own service runs."""
+    """Return the share of the time in which threads wait for a CPU on which their own service runs.
+
+    None of it where a quota holds them back: then the turn of a thread ends for the quota, and CPUs may be idle.
+    """
+    if any(activity == THROTTLED for activity, _ in account.amounts):
+        return NO_SHARE
     own = max(0.0, 1.0 - sum(user.share for user in account.ran_instead))
     return account.share_of(RUNNABLE, "").scale(own)
 

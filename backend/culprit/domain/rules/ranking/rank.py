@@ -23,15 +23,16 @@
    explain less than a tenth of the time absorbs none. Absorbed causes are listed with their cause. All remaining
    causes are independent and are named.
 5. A hypothesis that a likely cause would explain is not followed up.
-6. A cause without support is ruled out if a rule that would have shown it did not match; otherwise it is not checked.
+6. If there is no cause with support, or harm and none that is evident or explains a tenth of the time, the finding with
+   the largest share of the time names its `default_cause` as possible: most of the time shows where to look next.
+7. A cause without support is ruled out if a rule that would have shown it did not match; otherwise it is not checked.
 
 The order of findings and rules changes nothing.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -48,13 +49,14 @@ from culprit.domain.rules.ranking.harmed_time import (
     build_claim,
     has_place,
 )
+from culprit.domain.rules.ranking.open_hypotheses import list_open_hypotheses
+from culprit.domain.rules.ranking.weights import weigh_evidence, weigh_finding
 from culprit.domain.rules.ranking.worker_room import lacks_room
 from culprit.domain.rules.readings import is_compatible
 from culprit.domain.rules.rule import Rule
 from culprit.domain.rules.use_method import Use
 
 Confidence = Literal["likely", "possible"]
-_SEVERITY = {"info": 0, "warn": 1, "critical": 2}
 _PLACES = ("cgroup", "pid")
 _LOCAL_WAIT = "slow-dependency"
 _NO_TIMES = ServiceTimes()
@@ -131,6 +133,8 @@ def rank_causes(
         for cause in causes.values()
         if (named := _candidate(cause, status, rules, harmed, declared)) is not None
     ]
+    if not any(_settles(item, causes[item.cause], times) for item in candidates) and (harm or not candidates):
+        candidates += _list_default_causes(status, rules, causes, harmed, {item.cause for item in candidates})
     candidates.sort(key=lambda item: item.cause)
     candidates.sort(key=_key, reverse=True)
     graph = build_graph(causes, [item.cause for item in candidates], {item.rule for item in status})
@@ -182,28 +186,6 @@ def _list_claims(
     return claims
 
 
-def list_open_hypotheses(
-    findings: Iterable[Finding],
-    rules: Mapping[str, Rule],
-    causes: Mapping[str, Cause],
-    settled: Iterable[str],
-) -> list[str]:
-    """Return the causes that are not settled and that a matched or inconclusive rule suspects.
-
-    An inconclusive rule also keeps the causes open that its match would support: more samples decide it.
-    """
-    suspected = {
-        cause
-        for finding in findings
-        if finding.state in ("matched", "inconclusive") and finding.rule in rules
-        for cause in (
-            *rules[finding.rule].suspects,
-            *(rules[finding.rule].causes if finding.state == "inconclusive" else ()),
-        )
-    }
-    return [cause for cause in causes if cause in suspected - set(settled)]
-
-
 def _refuted(finding: Finding, matched: Sequence[Finding], rules: Mapping[str, Rule]) -> bool:
     against = rules[finding.rule].refuted_by
     return any(other.rule in against and is_compatible(finding.subject, other.subject) for other in matched)
@@ -230,7 +212,7 @@ def _candidate(
 
     evidence.sort(key=lambda item: (item.rule, item.subject))
     evidence.sort(
-        key=lambda item: _weigh_finding(
+        key=lambda item: weigh_evidence(
             item, _find_callee(item.subject, services) is None, is_harmed(item.subject)
         ),
         reverse=True,
@@ -240,10 +222,39 @@ def _candidate(
     share = harmed.compute_share(build_claim(cause, scope), is_harm=is_harm)
     is_strong = STRENGTH_ORDER[evidence[0].strength] >= STRENGTH_ORDER[Strength.MECHANISM]
     is_symptom = cause.id == _LOCAL_WAIT and _find_callee(scope, services) is not None
-    is_evident = is_strong and is_harmed(scope) and not _is_minor(share) and not is_symptom
+    is_evident = is_strong and is_harmed(scope) and not (_is_minor(share) or is_symptom)
     is_vain = cause.needs_room and lacks_room(scope, harmed.times)
     confidence: Confidence = "likely" if is_evident and cause.proven_by and not is_vain else "possible"
     return NamedCause(cause.id, confidence, scope, tuple(evidence), share=share, is_evident=is_evident)
+
+
+def _settles(item: NamedCause, cause: Cause, times: ServiceTimes) -> bool:
+    """Return whether a cause is evident or explains a tenth of the time, and needs no room that is missing."""
+    is_known = item.is_evident or (item.share is not None and not _is_minor(item.share))
+    return is_known and not (cause.needs_room and lacks_room(item.scope, times))
+
+
+def _list_default_causes(
+    matched: Sequence[Finding],
+    rules: Mapping[str, Rule],
+    causes: Mapping[str, Cause],
+    harmed: HarmedTime,
+    known: Collection[str],
+) -> list[NamedCause]:
+    """Return the default cause of the finding with the largest number, as possible; empty if none has one.
+
+    Empty where it has support, and where requests only fail: what takes time does not make them fail.
+    """
+    findings = [item for item in matched if rules[item.rule].default_cause and item.numbers]
+    harm = [rules[item.rule].use for item in matched if rules[item.rule].harm]
+    if not findings or (harm and all(use == _FAILING_REQUESTS for use in harm)):
+        return []
+    largest = max(findings, key=lambda item: (item.numbers[0].value, item.rule, item.subject))
+    cause = rules[largest.rule].default_cause
+    if cause in known or cause not in causes:
+        return []
+    share = harmed.compute_share(build_claim(causes[cause], largest.subject))
+    return [NamedCause(cause, "possible", largest.subject, (largest,), share=share)]
 
 
 def _may_harm(cause: Cause, rule: Rule, graph: ExplanationGraph) -> bool:
@@ -271,36 +282,8 @@ def _list_callees(scope: Subject, times: ServiceTimes) -> list[LocalService]:
     return [] if callee is None else [callee]
 
 
-def _weigh_finding(finding: Finding, is_end: bool, is_harmed: bool) -> tuple[int, bool, bool, int, float]:
-    """Return the weight of a finding.
-
-    A wait for another service of this host is not the end of its chain. Of several places, a harmed one is first.
-    """
-    strength, severity, octaves = _weight(finding)
-    return strength, is_end, is_harmed, severity, octaves
-
-
-def weigh_severity(finding: Finding) -> tuple[int, int, float]:
-    """Return how grave a finding is: its severity, its strength, and how far it is beyond its threshold."""
-    strength, severity, octaves = _weight(finding)
-    return severity, strength, octaves
-
-
-def _weight(finding: Finding) -> tuple[int, int, float]:
-    return (STRENGTH_ORDER[finding.strength], _SEVERITY[finding.severity], _octaves(finding))
-
-
-def _octaves(finding: Finding) -> float:
-    """Return how far the number is beyond its threshold, as a power of two, at most ten."""
-    number = finding.numbers[0] if finding.numbers else None
-    if number is None or number.threshold is None:
-        return 0.0
-    low, high = sorted((abs(number.value), abs(number.threshold)))
-    return min(10.0, math.log2(high / low)) if low > 0 else 10.0
-
-
 def _key(named_cause: NamedCause) -> tuple[int, bool, bool, int, int, int, int, float]:
-    strength, severity, octaves = _weight(named_cause.evidence[0])
+    strength, severity, octaves = weigh_finding(named_cause.evidence[0])
     return (
         int(named_cause.confidence == "likely"),
         named_cause.is_evident,

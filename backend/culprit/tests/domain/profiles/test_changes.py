@@ -84,6 +84,20 @@ def test_independent_samples_without_bursts_are_rarely_marked_at_all() -> None:
     assert marked <= 10  # 5 expected at most; 11 or more of 100 have a probability below 1.2 %
 
 
+def test_many_unchanged_functions_are_judged_together() -> None:
+    """Of hundreds of tests, many pass at 5 % each by chance. Corrected for all, at most 5 % of comparisons have one."""
+    load = Load(stacks=400)
+    by_chance, marked, seeds = [], 0, 30
+    for seed in range(seeds):
+        a, b = (record(load, 3000 + 2 * seed + side).view() for side in (0, 1))
+        judgement = draw(a, b).judgement
+        assert judgement.tests > 50
+        by_chance.append(int((np.abs(judgement.z[~np.isnan(judgement.z)]) > 1.96).sum()))
+        marked += bool(judgement.changed.any())
+    assert np.mean(by_chance) >= 2 and sum(count > 0 for count in by_chance) > 0.6 * seeds
+    assert marked <= 4  # 1.5 expected at most; 5 or more of 30 have a probability below 1.6 %
+
+
 def test_bursts_among_steady_functions_are_no_change() -> None:
     """Others are steady, so that they must not lend their small variance to the one that is not."""
     marked = 0

@@ -8,16 +8,16 @@ from math import inf
 
 import pytest
 from culprit.domain.redaction import places, secrets, statements
-from culprit.domain.redaction.kinds import EVERYTHING, PRESETS, RedactionRules
+from culprit.domain.redaction.kinds import ALL_KINDS, PRESETS, RedactionRules
 from culprit.domain.redaction.names import build_expression
 from culprit.domain.redaction.preview import list_changed, list_replaced
-from culprit.domain.redaction.redactor import DEEPEST, TOO_DEEP, Redactor
+from culprit.domain.redaction.redactor import MAX_DEPTH, TOO_DEEP, Redactor
 from culprit.tests.support.steps import most_steps
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 ALL = RedactionRules(
-    EVERYTHING, frozenset({"web1", "feed-prod-7", "cache"}), frozenset({"alice"}), frozenset({"Project X"})
+    ALL_KINDS, frozenset({"web1", "feed-prod-7", "cache"}), frozenset({"alice"}), frozenset({"Project X"})
 )
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dBjftJeZ4CVP"
 
@@ -68,7 +68,7 @@ JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dBjftJeZ4CVP"
     ],
 )
 def test_redactor_replaces_identifying_text(text, gone):
-    after = Redactor(ALL).text(text)
+    after = Redactor(ALL).redact_text(text)
     assert [item for item in gone if item.lower() in after.lower()] == []
 
 
@@ -91,26 +91,26 @@ def test_redactor_replaces_identifying_text(text, gone):
     ],
 )
 def test_it_stays(text):
-    assert Redactor(ALL).text(text) == text
+    assert Redactor(ALL).redact_text(text) == text
 
 
 def test_the_same_name_is_the_same_pseudonym():
     redactor = Redactor(ALL)
-    assert redactor.text("web1 web1 WEB1") == "host-1 host-1 host-1"
-    first = redactor.text("10.0.0.1 10.0.0.2 10.0.0.1")
+    assert redactor.redact_text("web1 web1 WEB1") == "host-1 host-1 host-1"
+    first = redactor.redact_text("10.0.0.1 10.0.0.2 10.0.0.1")
     assert first == "address-1 address-2 address-1"
     again = Redactor(ALL, {kind: dict(known) for kind, known in redactor.names.items()})
-    assert again.text("10.0.0.9 10.0.0.2 web1") == "address-3 address-2 host-1"
+    assert again.redact_text("10.0.0.9 10.0.0.2 web1") == "address-3 address-2 host-1"
 
 
 def test_a_pseudonym_is_no_real_name():
-    redactor = Redactor(RedactionRules(EVERYTHING, frozenset({"host-1", "zeta"})))
-    assert redactor.text("zeta host-1") == "host-2 host-3"
+    redactor = Redactor(RedactionRules(ALL_KINDS, frozenset({"host-1", "zeta"})))
+    assert redactor.redact_text("zeta host-1") == "host-2 host-3"
 
 
 def test_redactor_keeps_structure_and_uses_keys():
     redactor = Redactor(ALL)
-    after = redactor.value(
+    after = redactor.redact_value(
         {"host": "zeta", "n": 3, "ok": True, "none": None, "rows": [["alice", 1.5]], "user": "mallory", "rule": "web1",
          "cmdline": "python3 app.py --x 1", "query": "anything"},
         own=["rule"],
@@ -122,14 +122,14 @@ def test_redactor_keeps_structure_and_uses_keys():
 
 
 def test_what_a_host_calls_itself_is_never_our_own_word():
-    after = Redactor(ALL).value(
+    after = Redactor(ALL).redact_value(
         {"id": "web1", "subject": {"id": "web1", "from": "10.0.0.1"}}, own=["id", "from"]
     )
     assert after == {"id": "web1", "subject": {"id": "host-1", "from": "address-1"}}
 
 
 def test_own_words_are_texts_and_never_structures():
-    after = Redactor(ALL).value({"sources": [{"text": "web1"}], "id": ["web1"]}, own=["sources", "id"])
+    after = Redactor(ALL).redact_value({"sources": [{"text": "web1"}], "id": ["web1"]}, own=["sources", "id"])
     assert after == {"sources": [{"text": "host-1"}], "id": ["web1"]}
 
 
@@ -137,36 +137,36 @@ def test_redactor_second_pass_replaces_learned_names():
     redactor = Redactor(ALL)
     texts = ["http://db-42:80/", "user=mallory login: required", "eve.adams@example.com"]
     before = "db-42 and mallory and eve.adams are required"
-    assert redactor.text(before) == before
+    assert redactor.redact_text(before) == before
     for text in texts:
-        redactor.text(text)
-    redactor.learn()
-    assert redactor.text(before) == "host-1 and user-1 and user-3 are required"
+        redactor.redact_text(text)
+    redactor.learn_names()
+    assert redactor.redact_text(before) == "host-1 and user-1 and user-3 are required"
 
 
 def test_what_is_too_deep_does_not_leave():
     deep: object = "web1"
-    for _ in range(DEEPEST + 5):
+    for _ in range(MAX_DEPTH + 5):
         deep = [deep]
-    after = str(Redactor(ALL).value(deep))
+    after = str(Redactor(ALL).redact_value(deep))
     assert TOO_DEEP in after and "web1" not in after
 
 
 def test_redactor_keeps_function_names_in_frames_by_default():
-    plain = Redactor(RedactionRules(EVERYTHING - {"symbol"}, frozenset({"web1"})))
+    plain = Redactor(RedactionRules(ALL_KINDS - {"symbol"}, frozenset({"web1"})))
     mangled = "_ZN4core3ptr13drop_in_place17h0123456789abcdefE"
-    assert plain.frame(mangled) == mangled
-    assert plain.frame("handle_web1_request") == "handle_host-1_request"
-    assert plain.frame("/opt/acme/bin/serverd") == "/path-1"
+    assert plain.redact_frame(mangled) == mangled
+    assert plain.redact_frame("handle_web1_request") == "handle_host-1_request"
+    assert plain.redact_frame("/opt/acme/bin/serverd") == "/path-1"
     whole = Redactor(ALL)
-    assert whole.frame("acme::pay") == whole.frame("acme::pay") == "function-1"
-    assert whole.frame("schedule", kernel=True) == "schedule"
-    assert whole.value({"frames": ["acme::pay"]}) == {"frames": ["function-1"]}
+    assert whole.redact_frame("acme::pay") == whole.redact_frame("acme::pay") == "function-1"
+    assert whole.redact_frame("schedule", kernel=True) == "schedule"
+    assert whole.redact_value({"frames": ["acme::pay"]}) == {"frames": ["function-1"]}
 
 
 def test_presets():
     inside = Redactor(RedactionRules(PRESETS["internal"], frozenset({"web1"})))
-    assert inside.text("web1 10.0.0.1 password=x") == "web1 10.0.0.1 password=secret-1"
+    assert inside.redact_text("web1 10.0.0.1 password=x") == "web1 10.0.0.1 password=secret-1"
     assert "symbol" not in PRESETS["customer"]
 
 
@@ -182,7 +182,7 @@ def test_list_changed_shows_replaced_text():
 @given(st.text(max_size=300))
 @settings(max_examples=300, deadline=None)
 def test_any_text_goes_through_and_known_names_do_not(text):
-    after = Redactor(ALL).text(f"{text} feed-prod-7 {text}")
+    after = Redactor(ALL).redact_text(f"{text} feed-prod-7 {text}")
     assert "feed-prod-7" not in after
 
 
@@ -205,7 +205,7 @@ HOSTILE = [
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_a_hostile_text_goes_through(piece):
     text = piece * (64_000 // len(piece))
-    result = Redactor(ALL).spans(text)
+    result = Redactor(ALL).find_spans(text)
     assert all(0 <= item.start < item.end <= len(text) for item in result)
     assert all(item.end <= after.start for item, after in pairwise(result))
 

@@ -13,6 +13,7 @@ COLLECTORS = {
     "threads": "proc_threads",
     "listeners": "ss_listen",
     "processes": "proc_top",
+    "dns_probes": "dns_probe",
     "unix_calls": "calls",
 }
 WINDOW_MS = 8000.0

@@ -18,7 +18,7 @@ from culprit.domain.rules.intervals import (
     poisson_interval,
 )
 from culprit.domain.rules.json_form import finding_from_json, finding_to_json
-from culprit.domain.rules.ranking.rank import list_open_hypotheses
+from culprit.domain.rules.ranking.open_hypotheses import list_open_hypotheses
 from culprit.domain.rules.readings import take_reading
 from culprit.domain.rules.rule import AnyCondition, Condition, Guard, Measure, MetricReading, Rule, Threshold
 from culprit.domain.rules.view import CollectorOutcome, HostView, ViewSeries

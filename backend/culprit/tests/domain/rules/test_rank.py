@@ -101,6 +101,26 @@ def test_harm_with_a_cause_of_its_own_counts_for_what_explains_it() -> None:
     assert names(ranking(findings, rules, chain)) == [("neighbor", "likely")]
 
 
+def test_the_largest_share_of_the_time_names_a_possible_cause_only_where_no_cause_has_support() -> None:
+    running, disk = (
+        rule(name, strength=Strength.CONTEXT, harm=False, default_cause=default)
+        for name, default in (("R", "computes"), ("D", "disk"))
+    )
+    known, failing = (
+        rule("K", "known", strength=Strength.CORRELATIONAL, harm=False),
+        rule("F", use=Use("application", "errors")),
+    )
+    causes, rules = [cause(name) for name in ("computes", "disk", "known")], [running, disk, known, failing]
+    shares = [make_finding(running, value=60, pid="7"), make_finding(disk, value=35, pid="7")]
+    assert names(ranking(shares, rules, causes)) == [("computes", "possible")]
+    support = make_finding(known)
+    assert names(ranking([*shares, support], rules, causes)) == [("known", "possible")]
+    waiting = rule("W", strength=Strength.CONTEXT, use=Use("application", "saturation"))
+    harmed = names(ranking([*shares, support, make_finding(waiting, pid="9")], [*rules, waiting], causes))
+    assert ("computes", "possible") in harmed, "harm that no cause with support explains"
+    assert names(ranking([*shares, make_finding(failing)], rules, causes)) == [], "failing takes no time"
+
+
 def test_failing_requests_are_no_harm_of_a_cause_that_takes_time() -> None:
     """A service that fails at once did not wait for a CPU; requests that wait may have."""
     neighbor = rule("N", "neighbor", harm=False)
@@ -250,6 +270,7 @@ def test_rules_and_causes_refer_to_existing_ids() -> None:
     assert isinstance(RULES, MappingProxyType)
     for rule in RULES.values():
         assert set(rule.causes) | set(rule.refutes) | set(rule.suspects) <= CAUSES.keys(), rule.id
+        assert not rule.default_cause or rule.default_cause in rule.suspects, rule.id
         assert set(rule.refuted_by) <= RULES.keys(), rule.id
         for text in filter(None, (rule.title, rule.summary, rule.caveats)):
             assert text.en.strip() and any("\u4e00" <= letter <= "\u9fff" for letter in text.zh), rule.id
@@ -277,3 +298,8 @@ def test_untried_collectors_decide_what_is_not_settled() -> None:
         ("offcpu", ("b", "d")),
         ("perf_record", ("b",)),
     ]
+
+
+def test_a_default_cause_that_is_no_part_of_the_catalog_is_not_named() -> None:
+    running = rule("R", strength=Strength.CONTEXT, harm=False, default_cause="computes")
+    assert names(ranking([make_finding(running, value=60, pid="7")], [running], [cause("other")])) == []

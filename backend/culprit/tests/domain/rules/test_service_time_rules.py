@@ -327,6 +327,28 @@ def test_a_queue_in_front_of_a_service_is_harm_for_its_time() -> None:
     assert "F-TIME-NEIGHBOR" in match(crowded)
 
 
+@pytest.mark.parametrize(("name", "is_neighbor"), [("sort", True), ("python3", False)])
+def test_processes_with_the_same_name_are_a_neighbor_unless_it_is_an_interpreter(
+    name: str, is_neighbor: bool
+) -> None:
+    """Two jobs that sort, each by a parent of its own, use more than all others; of two scripts nothing is known."""
+    others = [
+        make_process(9, name, run=0.5), make_process(10, name, run=0.5), make_process(11, "gzip", run=0.6),
+    ]  # fmt: skip
+    view = waiting_service(run=0.4, wait=3.4, processes_beside=others)
+    assert ("F-TIME-NEIGHBOR" in match(view)) is is_neighbor
+
+
+def test_requests_in_threads_that_look_idle_may_wait_for_a_program_that_is_stopped() -> None:
+    view = waiting_service(make_time(7, "park", 4.0))
+    late = make_rule("F-JVM-STOPS-SAMPLED", "gc-pauses", strength=Strength.MECHANISM, harm=True)
+    findings = [*evaluate_rules(TIME_RULES, view), make_finding(late, value=250, pid="7")]
+    [cause] = rank_causes(findings, RULES, CAUSES, read_service_times(view)).causes
+    assert (cause.cause, cause.confidence) == ("gc-pauses", "possible")
+    assert cause.share is not None
+    assert cause.share.low < 0.1 < 0.9 < cause.share.value
+
+
 def test_a_queue_before_free_threads_is_not_explained_by_what_they_do() -> None:
     """A server at its limit of open files accepts nothing: its threads are idle, and the little they do is no reason."""
     idle = [make_time(7, "events", 1.5)]

@@ -18,7 +18,9 @@ def build_charts(view: HostView) -> Sequence[RunChart]:
     """Return one strip of the operations with most own time, the outermost first."""
     rows = [row for row in view.rows("spans_by_operation") if row.number("self_share_pct") is not None]
     rows.sort(key=lambda row: -(row.number("self_share_pct") or 0.0))
-    hops = [_hop(row) for row in sorted(rows[:MAX_HOPS], key=lambda row: -(row.number("p50_ms") or 0.0))]
+    hops = [
+        _build_hop(row) for row in sorted(rows[:MAX_HOPS], key=lambda row: -(row.number("p50_ms") or 0.0))
+    ]
     if not any(hops):
         return ()
     body = CallPath(tuple(hop for hop in hops if hop is not None))
@@ -26,7 +28,7 @@ def build_charts(view: HostView) -> Sequence[RunChart]:
     return (RunChart(BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=left_out),)
 
 
-def _hop(row: TableRow) -> Hop | None:
+def _build_hop(row: TableRow) -> Hop | None:
     share = read_figure(row, "self_share_pct", "pct")
     if share is None:
         return None

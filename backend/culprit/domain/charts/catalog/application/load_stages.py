@@ -38,13 +38,13 @@ def build_charts(view: HostView) -> Sequence[RunChart]:
     ]
     if not columns:
         return ()
-    stage_rows = tuple(_stage(row, columns) for row in listed)
+    stage_rows = tuple(_build_row(row, columns) for row in listed)
     body = Stages(Text("stage", "阶段"), tuple(column for _, _, column in columns), stage_rows)
     left_out = len(rows) - len(listed)
     return (RunChart(BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=left_out),)
 
 
-def _stage(row: TableRow, columns: Sequence[tuple[str, str, StageColumn]]) -> StageRow:
+def _build_row(row: TableRow, columns: Sequence[tuple[str, str, StageColumn]]) -> StageRow:
     cells = tuple(read_figure(row, name, unit) for name, unit, _ in columns)
     return StageRow(row.text("stage"), cells, read_figure(row, "seconds", "s"))
 

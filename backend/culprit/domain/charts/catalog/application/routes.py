@@ -35,13 +35,13 @@ def build_charts(view: HostView) -> Sequence[RunChart]:
     ]
     if not columns:
         return ()
-    route_rows = tuple(_route(row, columns) for row in listed)
+    route_rows = tuple(_build_row(row, columns) for row in listed)
     body = Stages(Text("route", "路由"), tuple(column for _, _, column in columns), route_rows)
     left_out = len(rows) - len(listed)
     return (RunChart(BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=left_out),)
 
 
-def _route(row: TableRow, columns: Sequence[tuple[str, str, StageColumn]]) -> StageRow:
+def _build_row(row: TableRow, columns: Sequence[tuple[str, str, StageColumn]]) -> StageRow:
     return StageRow(row.text("route")[:120], tuple(read_figure(row, name, unit) for name, unit, _ in columns))
 
 

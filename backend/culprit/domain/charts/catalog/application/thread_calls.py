@@ -33,11 +33,11 @@ def build_charts(view: HostView) -> Sequence[RunChart]:
     order = sorted(
         by_thread, key=lambda tid: (-sum(row.number("total") or 0.0 for row in by_thread[tid]), tid)
     )
-    sums = {tid: _by_class(by_thread[tid]) for tid in order[:MAX_THREADS]}
+    sums = {tid: _sum_by_class(by_thread[tid]) for tid in order[:MAX_THREADS]}
     used = [(name, label) for name, label in SYSCALL_CLASSES if any(name in item for item in sums.values())]
     columns = tuple(StageColumn(name, label, "none") for name, label in used)
     stage_rows = tuple(
-        StageRow(_name(tid, by_thread[tid]), tuple(item.get(name) for name, _ in used))
+        StageRow(_format_thread(tid, by_thread[tid]), tuple(item.get(name) for name, _ in used))
         for tid, item in sums.items()
     )
     body = Stages(Text("thread", "线程"), columns, stage_rows)
@@ -45,11 +45,11 @@ def build_charts(view: HostView) -> Sequence[RunChart]:
     return (RunChart(BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=left_out),)
 
 
-def _name(tid: str, rows: Sequence[TableRow]) -> str:
+def _format_thread(tid: str, rows: Sequence[TableRow]) -> str:
     return f"{rows[0].text('comm')[:40]} {tid}".strip()
 
 
-def _by_class(rows: Sequence[TableRow]) -> dict[SyscallClass, Figure]:
+def _sum_by_class(rows: Sequence[TableRow]) -> dict[SyscallClass, Figure]:
     """Return the total time of each class in ms, cited by its calls, the longest first."""
     by_class: dict[SyscallClass, list[TableRow]] = {}
     for row in sorted(rows, key=lambda row: -(row.number("total") or 0.0)):

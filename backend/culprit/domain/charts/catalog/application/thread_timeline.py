@@ -22,15 +22,15 @@ TITLE = Text("What threads waited for", "线程在等什么")
 
 def build_charts(view: HostView) -> Sequence[RunChart]:
     """Return one chart of the traced threads with the requests that they served, the longest total wait first."""
-    rows = _longest(view, "strace_waits", "wait", MAX_SPANS)
+    rows = _list_longest(view, "strace_waits", "wait", MAX_SPANS)
     if not rows:
         return ()
-    first_ms = min(_at_ms(row) for row in rows)
-    requested = _longest(view, "strace_requests", "took", MAX_BRACKETS)
-    requested = [row for row in requested if abs(_at_ms(row) - first_ms) <= MAX_SPAN_MS]
-    start_ms = min(first_ms, *(_at_ms(row) for row in requested)) if requested else first_ms
-    rows = [row for row in rows if _at_ms(row) - start_ms <= MAX_SPAN_MS]
-    waits, requests = _by_thread(rows), _by_thread(requested)
+    first_ms = min(_read_start_ms(row) for row in rows)
+    requested = _list_longest(view, "strace_requests", "took", MAX_BRACKETS)
+    requested = [row for row in requested if abs(_read_start_ms(row) - first_ms) <= MAX_SPAN_MS]
+    start_ms = min(first_ms, *(_read_start_ms(row) for row in requested)) if requested else first_ms
+    rows = [row for row in rows if _read_start_ms(row) - start_ms <= MAX_SPAN_MS]
+    waits, requests = _group_by_thread(rows), _group_by_thread(requested)
     order = sorted(waits, key=lambda tid: -sum(row.number("wait") or 0.0 for row in waits[tid]))
     tracks = tuple(
         _build_track(tid, waits[tid], requests.get(tid, ()), start_ms) for tid in order[:MAX_TRACKS]
@@ -44,21 +44,21 @@ def build_charts(view: HostView) -> Sequence[RunChart]:
     return (RunChart(BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=left_out),)
 
 
-def _longest(view: HostView, kind: str, length: str, most: int) -> list[TableRow]:
+def _list_longest(view: HostView, kind: str, length: str, most: int) -> list[TableRow]:
     """Return at most `most` rows with a start and a non-negative length, the longest first."""
-    rows = [row for row in view.rows(kind) if _spanned(row.number("t"), row.number(length))]
+    rows = [row for row in view.rows(kind) if _is_plausible_span(row.number("t"), row.number(length))]
     return sorted(rows, key=lambda row: -(row.number(length) or 0.0))[:most]
 
 
-def _spanned(t: float | None, ms: float | None) -> bool:
+def _is_plausible_span(t: float | None, ms: float | None) -> bool:
     return t is not None and ms is not None and math.isfinite(t) and 0 <= t < 1e11 and 0 <= ms <= MAX_SPAN_MS
 
 
-def _at_ms(row: TableRow) -> float:
+def _read_start_ms(row: TableRow) -> float:
     return (row.number("t") or 0.0) * 1e3
 
 
-def _by_thread(rows: Sequence[TableRow]) -> dict[str, list[TableRow]]:
+def _group_by_thread(rows: Sequence[TableRow]) -> dict[str, list[TableRow]]:
     table_rows: dict[str, list[TableRow]] = {}
     for row in rows:
         table_rows.setdefault(row.text("tid"), []).append(row)
@@ -70,17 +70,17 @@ def _build_track(
 ) -> GanttTrack:
     ordered = sorted(rows, key=lambda row: row.number("t") or 0.0)
     comm = next((row.text("comm") for row in ordered if row.text("comm")), "")
-    spans = tuple(_span(row, start_ms) for row in ordered)
+    spans = tuple(_build_span(row, start_ms) for row in ordered)
     served = sorted(requests, key=lambda row: row.number("t") or 0.0)
-    brackets = tuple(_bracket(row, tid, start_ms) for row in served)
+    brackets = tuple(_build_bracket(row, tid, start_ms) for row in served)
     return GanttTrack(tid, f"{comm} {tid}".strip(), replace(ordered[0].citation, lines=()), spans, brackets)
 
 
-def _bracket(row: TableRow, tid: str, start_ms: float) -> GanttBracket:
+def _build_bracket(row: TableRow, tid: str, start_ms: float) -> GanttBracket:
     by = row.text("answered_by")
     label = f"{row.text('what')} → {by}" if by and by != tid else row.text("what")
     return GanttBracket(
-        round(_at_ms(row) - start_ms, 3),
+        round(_read_start_ms(row) - start_ms, 3),
         row.number("took") or 0.0,
         label[:120],
         row.citation.lines[0] if row.citation.lines else 0,
@@ -88,10 +88,10 @@ def _bracket(row: TableRow, tid: str, start_ms: float) -> GanttBracket:
     )
 
 
-def _span(row: TableRow, start_ms: float) -> GanttSpan:
+def _build_span(row: TableRow, start_ms: float) -> GanttSpan:
     call, what = row.text("syscall"), row.text("what")
     return GanttSpan(
-        round(_at_ms(row) - start_ms, 3),
+        round(_read_start_ms(row) - start_ms, 3),
         row.number("wait") or 0.0,
         classify_syscall(call, what),
         f"{call} {what}".strip()[:120],

@@ -27,20 +27,22 @@ _ENDS: dict[SyscallClass, NodeKind] = {
 
 def build_charts(view: HostView) -> Sequence[RunChart]:
     """Return a chart of futex waits from strace, and a chart of monitors from Java thread dumps."""
-    results = (_futexes(view), _monitors(view))
+    results = (_build_futex_chart(view), _build_monitor_chart(view))
     return [item for item in results if item is not None]
 
 
-def _futexes(view: HostView) -> RunChart | None:
-    rows = [row for row in view.rows("strace_futex") if row.number("tid") is not None and _wait_ms(row) > 0]
-    rows.sort(key=lambda row: -_wait_ms(row))
-    longest = [row for row in rows[:MAX_EDGES] if _wait_ms(row) >= MIN_SHARE * _wait_ms(rows[0])]
+def _build_futex_chart(view: HostView) -> RunChart | None:
+    rows = [
+        row for row in view.rows("strace_futex") if row.number("tid") is not None and _read_wait_ms(row) > 0
+    ]
+    rows.sort(key=lambda row: -_read_wait_ms(row))
+    longest = [row for row in rows[:MAX_EDGES] if _read_wait_ms(row) >= MIN_SHARE * _read_wait_ms(rows[0])]
     names: dict[str, str] = {}
     edges: list[GraphEdge] = []
     own_ms = dict.fromkeys((row.text("tid") for row in longest), 0.0)
     for row in longest:
         waiter, waker = row.text("tid"), row.text("waker_tid") or f"?{row.text('address')}"
-        waited = Figure(_wait_ms(row), "ms", row.citation)
+        waited = Figure(_read_wait_ms(row), "ms", row.citation)
         own_ms[waiter] += waited.value
         names[waiter] = f"{row.text('comm')} {waiter}".strip()
         names.setdefault(waker, f"{row.text('waker')} {waker}".strip() if waker[0] != "?" else "?")
@@ -50,11 +52,11 @@ def _futexes(view: HostView) -> RunChart | None:
     if not edges:
         return None
     nodes = [GraphNode(tid, name, "other" if tid[0] == "?" else "thread") for tid, name in names.items()]
-    tops = _tops(view)
+    tops = _find_longest_calls(view)
     for tid in names:
         top = tops.get(tid)
         if top is not None and (top.number("total") or 0.0) > own_ms.get(tid, 0.0):
-            node, edge = _end(tid, top)
+            node, edge = _build_last_node(tid, top)
             nodes.append(node)
             edges.append(edge)
     body = Graph(tuple(nodes), tuple(edges))
@@ -62,12 +64,12 @@ def _futexes(view: HostView) -> RunChart | None:
     return RunChart(BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=left_out)
 
 
-def _wait_ms(row: TableRow) -> float:
+def _read_wait_ms(row: TableRow) -> float:
     figure = read_figure(row, "total_wait", "ms")
     return figure.value if figure is not None else 0.0
 
 
-def _tops(view: HostView) -> dict[str, TableRow]:
+def _find_longest_calls(view: HostView) -> dict[str, TableRow]:
     """Return for each thread the call with most of its time, locks excluded."""
     table_rows: dict[str, TableRow] = {}
     for row in view.rows("strace_calls"):
@@ -79,7 +81,7 @@ def _tops(view: HostView) -> dict[str, TableRow]:
     return table_rows
 
 
-def _end(tid: str, row: TableRow) -> tuple[GraphNode, GraphEdge]:
+def _build_last_node(tid: str, row: TableRow) -> tuple[GraphNode, GraphEdge]:
     """Return the node and the edge of the system call at the end of a chain, which took longer than any lock."""
     call, what = row.text("syscall"), row.text("what")
     total = read_figure(row, "total", "ms") or Figure(0.0, "ms", row.citation)
@@ -89,16 +91,16 @@ def _end(tid: str, row: TableRow) -> tuple[GraphNode, GraphEdge]:
     return node, GraphEdge(tid, node.id, call, total, read_figure(row, "calls", "count"))
 
 
-def _monitors(view: HostView) -> RunChart | None:
+def _build_monitor_chart(view: HostView) -> RunChart | None:
     """Return the chart of threads that wait for a monitor, with its owner; weights are numbers of thread dumps."""
     rows = [row for row in view.rows("java_threads") if row.text("owner") and row.text("waits_for")]
     rows.sort(key=lambda row: -(row.number("dumps") or 0.0))
-    edges = [edge for edge in (_held(row) for row in rows[:MAX_EDGES]) if edge is not None]
+    edges = [edge for edge in (_build_lock_edge(row) for row in rows[:MAX_EDGES]) if edge is not None]
     if not edges:
         return None
     names = dict.fromkeys(name for edge in edges for name in (edge.source, edge.target))
     stored = {row.text("name"): row for row in view.rows("java_threads")}
-    nodes = [GraphNode(name, name, "thread", _cpu(stored.get(name))) for name in names]
+    nodes = [GraphNode(name, name, "thread", _read_cpu(stored.get(name))) for name in names]
     waiting = {edge.source for edge in edges}
     for name, row in ((name, stored[name]) for name in names if name not in waiting and name in stored):
         dumps, frame = read_figure(row, "same_top", "dumps"), row.text("top_frame")
@@ -119,7 +121,7 @@ def _monitors(view: HostView) -> RunChart | None:
     )
 
 
-def _held(row: TableRow) -> GraphEdge | None:
+def _build_lock_edge(row: TableRow) -> GraphEdge | None:
     dumps = read_figure(row, "dumps", "dumps")
     if dumps is None:
         return None
@@ -128,7 +130,7 @@ def _held(row: TableRow) -> GraphEdge | None:
     )
 
 
-def _cpu(row: TableRow | None) -> Figure | None:
+def _read_cpu(row: TableRow | None) -> Figure | None:
     return read_figure(row, "cpu", "ms") if row is not None else None
 
 

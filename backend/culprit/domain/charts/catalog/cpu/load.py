@@ -26,7 +26,7 @@ from culprit.domain.rules.view import HostView, request_view
 
 MAX_PLACES = 12
 #: Minimum load to derive the number of CPUs from load and load per CPU, because the load average has two decimals.
-LEAST_LOAD = 0.5
+MIN_LOAD = 0.5
 #: NR_CPUS of the largest distribution kernels. A larger quotient is not a number of CPUs.
 _MAX_CPUS = 8_192
 _TITLE = Text("What the load is made of", "负载的构成")
@@ -37,7 +37,7 @@ _LOAD = Text("Load, 1 minute", "1 分钟负载")
 _CPUS = Text("CPUs", "CPU 数")
 
 
-def _build(view: HostView) -> Sequence[RunChart]:
+def _build_charts(view: HostView) -> Sequence[RunChart]:
     stacked = list_series(
         view, (("runnable", _RUNNING, "sched.runq"), ("blocked", _BLOCKED, "sched.blocked"))
     )
@@ -50,12 +50,14 @@ def _build(view: HostView) -> Sequence[RunChart]:
         )
         stuck = []
     new_panels = (
-        build_panel("tasks", Text("Tasks", "任务数"), "count", "stack", stacked, panel_series, _cpus(view)),
+        build_panel(
+            "tasks", Text("Tasks", "任务数"), "count", "stack", stacked, panel_series, _build_cpu_level(view)
+        ),
         build_panel("load", _LOAD, "count", "line", panel_series) if not stacked else None,
         build_panel("stuck", _PROCESSES, "count", "area", stuck),
     )
     panels = tuple(panel for panel in new_panels if panel is not None)
-    places = _places(view)
+    places = _list_blocked_functions(view)
     if not panels:
         return ()
     body = Panels(
@@ -69,12 +71,12 @@ def _build(view: HostView) -> Sequence[RunChart]:
     return [RunChart("load", "load", _TITLE, body=body, left_out=max(0, len(places) - MAX_PLACES))]
 
 
-def _cpus(view: HostView) -> tuple[PanelLevel, ...]:
+def _build_cpu_level(view: HostView) -> tuple[PanelLevel, ...]:
     """Return the number of CPUs: the load average divided by the load average per CPU."""
     load, each = find_series(view, "load.avg1"), find_series(view, "load.avg1_per_cpu")
     if load is None or each is None or len(load.t_ns) != len(each.t_ns):
         return ()
-    reported = np.flatnonzero((each.values[:, 0] > 0) & (load.values[:, 0] > LEAST_LOAD))
+    reported = np.flatnonzero((each.values[:, 0] > 0) & (load.values[:, 0] > MIN_LOAD))
     if not len(reported):
         return ()
     row = int(reported[-1])
@@ -85,7 +87,7 @@ def _cpus(view: HostView) -> tuple[PanelLevel, ...]:
     return (PanelLevel(_CPUS, Figure(float(count), "count", cite_rows(each, [row]))),)
 
 
-def _places(view: HostView) -> tuple[PanelPart, ...]:
+def _list_blocked_functions(view: HostView) -> tuple[PanelPart, ...]:
     """Return the kernel functions of tasks in uninterruptible sleep with their mean number, the most tasks first.
 
     Sampled threads count by the share of samples in the function, all others by their mean number per scan.
@@ -135,5 +137,5 @@ BUILDER = ChartBuilder(
     ),
     collectors=("vmstat", "loadavg", "proc_top"),
     rules=("F-LOAD-HIGH", "F-LOAD-HIGH-CPU-LOW", "F-PROC-BLOCKED", "F-PROC-DSTATE", "F-SCHED-RUNQ"),
-    build=_build,
+    build=_build_charts,
 )  # fmt: skip

@@ -26,37 +26,38 @@ _TITLE = Text("Waits for a CPU", "等待 CPU 的时间")
 _MS = 1e6
 MAX_ROWS = 20
 #: Share of lost events above which waits are unreliable, as in F-PERF-LOST.
-MUCH_LOST = 0.01
+MAX_LOST_SHARE = 0.01
 #: Milliseconds per switch, as in F-SCHED-DELAY.
 WARN_MS, BAD_MS = 1.0, 3.0
 
 
-def _build(view: HostView) -> Sequence[RunChart]:
+def _build_charts(view: HostView) -> Sequence[RunChart]:
     if view.sched is not None:
-        rendered = _of_events(view.sched, view.baseline.sched if view.baseline else None)
+        rendered = _build_event_chart(view.sched, view.baseline.sched if view.baseline else None)
         if rendered is not None:
             return [rendered]
-    return _of_counters(view.rows("sched_delay"))
+    return _build_counter_charts(view.rows("sched_delay"))
 
 
-def _of_events(now: SchedulerEvents, before: SchedulerEvents | None) -> RunChart | None:
-    waits = _waits(now)
+def _build_event_chart(now: SchedulerEvents, before: SchedulerEvents | None) -> RunChart | None:
+    waits = _build_wait_histogram(now)
     if waits is None:
         return None
     notes = []
-    if now.table.lost_share > MUCH_LOST:
+    if now.table.lost_share > MAX_LOST_SHARE:
         notes.append(
             Sentence("doubt.lost", {"lost": now.table.lost, "total": now.table.lost + now.table.events})
         )
     comms = now.table.comm.all()
     worst = tuple(
-        _long(now, comms, longest_wait) for longest_wait in list_longest_waits(now.table, MAX_WORST)
+        _build_long_wait(now, comms, longest_wait)
+        for longest_wait in list_longest_waits(now.table, MAX_WORST)
     )
-    body = SchedLatency(waits, _waits(before) if before is not None else None, worst)
+    body = SchedLatency(waits, _build_wait_histogram(before) if before is not None else None, worst)
     return RunChart("sched-latency", "sched-latency", _TITLE, body=body, notes=tuple(notes))
 
 
-def _waits(of: SchedulerEvents) -> WaitHistogram | None:
+def _build_wait_histogram(of: SchedulerEvents) -> WaitHistogram | None:
     """Return the histogram of the waits, or None without any."""
     delays = of.table.delay_ns[of.table.delay_ns >= 0]
     if not len(delays):
@@ -67,18 +68,18 @@ def _waits(of: SchedulerEvents) -> WaitHistogram | None:
         tuple(histogram.edges_us),
         tuple(histogram.counts),
         len(delays),
-        _ms(of, float(delays.mean())),
-        _ms(of, float(np.partition(delays, rank)[rank])),
-        _ms(of, float(delays.max())),
+        _make_ms_figure(of, float(delays.mean())),
+        _make_ms_figure(of, float(np.partition(delays, rank)[rank])),
+        _make_ms_figure(of, float(delays.max())),
         of.table.lost_share,
     )
 
 
-def _ms(of: SchedulerEvents, ns: float) -> Figure:
+def _make_ms_figure(of: SchedulerEvents, ns: float) -> Figure:
     return Figure(ns / _MS, "ms", of.citation)
 
 
-def _long(of: SchedulerEvents, comms: Sequence[str], scheduling_wait: SchedulingWait) -> LongWait:
+def _build_long_wait(of: SchedulerEvents, comms: Sequence[str], scheduling_wait: SchedulingWait) -> LongWait:
     def who(task: int) -> tuple[str, int, int]:
         return comms[task], int(of.table.pid[task]), int(of.table.tid[task])
 
@@ -86,15 +87,18 @@ def _long(of: SchedulerEvents, comms: Sequence[str], scheduling_wait: Scheduling
     return LongWait(
         *who(scheduling_wait.task),
         scheduling_wait.from_ns,
-        _ms(of, scheduling_wait.waited_ns),
+        _make_ms_figure(of, scheduling_wait.waited_ns),
         scheduling_wait.cpu,
         scheduling_wait.preempted,
-        tuple(RunningTask(*who(task), _ms(of, ns)) for task, ns in scheduling_wait.instead[:MAX_RUNNING]),
-        _ms(of, rest) if rest else None,
+        tuple(
+            RunningTask(*who(task), _make_ms_figure(of, ns))
+            for task, ns in scheduling_wait.instead[:MAX_RUNNING]
+        ),
+        _make_ms_figure(of, rest) if rest else None,
     )
 
 
-def _of_counters(rows: Sequence[TableRow]) -> list[RunChart]:
+def _build_counter_charts(rows: Sequence[TableRow]) -> list[RunChart]:
     """Return a chart of the mean wait per switch of each process, which is known without scheduler events."""
     known = [(value, row) for row in rows if (value := read_cell(row, "delay_ms_per_switch")) is not None]
     known.sort(key=lambda item: (-item[0], item[1].text("pid")))
@@ -149,5 +153,5 @@ BUILDER = ChartBuilder(
         "F-SCHED-DELAY", "F-THREADS-OVERSUB", "F-CPU-THROTTLED-WAITING", "F-SCHED-NEIGHBOUR", "F-KTHREAD-STARVES",
         "F-SCHED-RUNQ",
     ),
-    build=_build,
+    build=_build_charts,
 )  # fmt: skip

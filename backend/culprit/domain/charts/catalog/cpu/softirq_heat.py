@@ -29,17 +29,27 @@ _NO_STEP_NS = 1_000_000_000
 _EVEN_BELOW_PER_S = 1.0
 
 
-def _build(view: HostView) -> Sequence[RunChart]:
+def _build_charts(view: HostView) -> Sequence[RunChart]:
     series_list = [
-        series for series in view.series_of("softirq.rate_per_s") if np.isfinite(_values(series)).any()
+        series for series in view.series_of("softirq.rate_per_s") if np.isfinite(_read_rates(series)).any()
     ]
-    series_list.sort(key=lambda series: (-float(_rates(series).sum()), series.labels.get("vector", "")))
-    series_list = [series for series in series_list if float(_rates(series).sum()) > 0] or series_list[:1]
+    series_list.sort(
+        key=lambda series: (-float(_compute_cpu_means(series).sum()), series.labels.get("vector", ""))
+    )
+    series_list = [
+        series for series in series_list if float(_compute_cpu_means(series).sum()) > 0
+    ] or series_list[:1]
     if not series_list:
         return ()
-    t_ns, cpus = series_list[0].t_ns, _cpus(series_list[0])
-    same = [series for series in series_list if _cpus(series) == cpus and len(series.t_ns) == len(t_ns)]
-    rendered = _chosen(same, max(MIN_VECTORS, min(MAX_VECTORS, MAX_CELLS // (len(cpus) * MIN_COLUMNS))))
+    t_ns, cpus = series_list[0].t_ns, _list_cpu_columns(series_list[0])
+    same = [
+        series
+        for series in series_list
+        if _list_cpu_columns(series) == cpus and len(series.t_ns) == len(t_ns)
+    ]
+    rendered = _select_vectors(
+        same, max(MIN_VECTORS, min(MAX_VECTORS, MAX_CELLS // (len(cpus) * MIN_COLUMNS)))
+    )
     columns = max(1, min(len(t_ns), MAX_CELLS // (len(cpus) * len(rendered))))
     edges = np.linspace(0, len(t_ns), columns + 1).astype(np.int64)
     step = int(np.median(np.diff(t_ns))) if len(t_ns) > 1 else _NO_STEP_NS
@@ -47,15 +57,15 @@ def _build(view: HostView) -> Sequence[RunChart]:
         tuple(int(t_ns[at]) for at in edges[:-1]),
         max(1, step * len(t_ns) // columns),
         cpus,
-        tuple(_matrix(series, edges) for series in rendered),
-        _busy(view, cpus),
+        tuple(_build_matrix(series, edges) for series in rendered),
+        _compute_busy_pct(view, cpus),
     )
     return [
         RunChart("softirq-heat", "softirq-heat", _TITLE, body=body, left_out=len(series_list) - len(rendered))
     ]
 
 
-def _chosen(series_list: Sequence[ViewSeries], most: int) -> list[ViewSeries]:
+def _select_vectors(series_list: Sequence[ViewSeries], most: int) -> list[ViewSeries]:
     """Return the busiest vectors, always including NET_RX (received packets), the most relevant vector."""
     selected = list(series_list[:most])
     received = next(
@@ -64,32 +74,32 @@ def _chosen(series_list: Sequence[ViewSeries], most: int) -> list[ViewSeries]:
     return [*selected[:-1], received] if received is not None else selected
 
 
-def _cpus(series: ViewSeries) -> tuple[str, ...]:
+def _list_cpu_columns(series: ViewSeries) -> tuple[str, ...]:
     """Return the names of the CPU columns, at most MAX_CPUS; empty if the axis is not CPUs."""
     return series.axis_values[: min(MAX_CPUS, series.values.shape[1])] if series.axis == "cpu" else ()
 
 
-def _values(series: ViewSeries) -> Values:
+def _read_rates(series: ViewSeries) -> Values:
     """Return the rates, float64 [n, cpus]; NaN for negative or implausible values."""
-    values = drop_implausible(series.values[:, : len(_cpus(series))])
+    values = drop_implausible(series.values[:, : len(_list_cpu_columns(series))])
     return np.where(values >= 0, values, np.nan)
 
 
-def _rates(series: ViewSeries) -> Values:
+def _compute_cpu_means(series: ViewSeries) -> Values:
     """Return the mean rate of each CPU, float64 [cpus]; 0 without readings."""
-    values = _values(series)
+    values = _read_rates(series)
     read = np.isfinite(values).sum(axis=0)
     return np.asarray(np.nansum(values, axis=0) / np.maximum(read, 1))
 
 
-def _matrix(series: ViewSeries, edges: npt.NDArray[np.int64]) -> SoftirqMatrix:
+def _build_matrix(series: ViewSeries, edges: npt.NDArray[np.int64]) -> SoftirqMatrix:
     """Return the matrix of a vector. A column is the mean of its readings and cites the first line of them."""
-    values = _values(series)
+    values = _read_rates(series)
     read = np.isfinite(values)
     sums = np.add.reduceat(np.where(read, values, 0.0), edges[:-1], axis=0)
     counts = np.add.reduceat(read.astype(np.int64), edges[:-1], axis=0)
     means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-    rates = _rates(series)
+    rates = _compute_cpu_means(series)
     top, mean = int(np.argmax(rates)), float(rates.mean())
     citation, known = cite_ends(series, np.flatnonzero(read.any(axis=1))), list_lines(series)
     uneven = float(rates[top]) / mean if mean > _EVEN_BELOW_PER_S and len(rates) > 1 else None
@@ -106,7 +116,7 @@ def _matrix(series: ViewSeries, edges: npt.NDArray[np.int64]) -> SoftirqMatrix:
     )
 
 
-def _busy(view: HostView, cpus: Sequence[str]) -> tuple[Figure | None, ...]:
+def _compute_busy_pct(view: HostView, cpus: Sequence[str]) -> tuple[Figure | None, ...]:
     """Return the time of each CPU in softirqs over the capture, in percent; None if unknown."""
     series = next(
         (item for item in view.series_of("cpu.soft_pct") if item.axis == "cpu" and len(item.t_ns)), None
@@ -114,7 +124,7 @@ def _busy(view: HostView, cpus: Sequence[str]) -> tuple[Figure | None, ...]:
     if series is None:
         return (None,) * len(cpus)
     figures: list[Figure | None] = []
-    values, place = _values(series), {name: at for at, name in enumerate(_cpus(series))}
+    values, place = _read_rates(series), {name: at for at, name in enumerate(_list_cpu_columns(series))}
     for name in cpus:
         own = values[:, place[name]] if name in place else np.zeros(0)
         rows = np.flatnonzero(np.isfinite(own))
@@ -135,5 +145,5 @@ BUILDER = ChartBuilder(
     collectors=("softirqs",),
     rules=("F-SOFTIRQ-HIGH", "F-SOFTIRQ-IMBALANCE", "F-SOFTNET-DROP", "F-SOFTNET-SQUEEZE", "F-NET-SMALL-PACKETS",
            "F-CPU-ONE-CORE"),
-    build=_build,
+    build=_build_charts,
 )  # fmt: skip

@@ -33,7 +33,7 @@ _EACH = Text("Writes per request", "每个请求的写次数")
 PLATEAU_PCT = 3.0
 _SLOW_MS = 20.0
 #: Minimum number of requests per second for a reliable ratio per request.
-LEAST_RATE = 0.1
+MIN_RATE = 0.1
 
 _RATES = (
     ("reads", _READS, "disk.r_iops"),
@@ -50,15 +50,17 @@ _QUEUE = (("queue", Text("Requests in the queue", "队列中的请求"), "disk.a
 _USE = (("use", Text("Time with a request", "有请求的时间占比"), "disk.util_pct"),)
 
 
-def _build(view: HostView) -> Sequence[RunChart]:
-    devices = sorted(_devices(view).items(), key=lambda item: (-item[1], item[0]))
-    rendered_devices = [item for name, _ in devices[:MAX_PER_BUILDER] for item in _device(view, name)]
+def _build_charts(view: HostView) -> Sequence[RunChart]:
+    devices = sorted(_rank_devices(view).items(), key=lambda item: (-item[1], item[0]))
+    rendered_devices = [
+        item for name, _ in devices[:MAX_PER_BUILDER] for item in _build_device_charts(view, name)
+    ]
     if rendered_devices and len(devices) > len(rendered_devices):
         rendered_devices[0] = replace(rendered_devices[0], left_out=len(devices) - len(rendered_devices))
     return rendered_devices
 
 
-def _devices(view: HostView) -> dict[str, float]:
+def _rank_devices(view: HostView) -> dict[str, float]:
     """Return {device: sort key}: the mean queue length; without a queue, utilization, then requests per second."""
     results: dict[str, float] = {}
     for metric, weight in (
@@ -75,8 +77,8 @@ def _devices(view: HostView) -> dict[str, float]:
     return results
 
 
-def _device(view: HostView, dev: str) -> list[RunChart]:
-    requests = _requests(view)
+def _build_device_charts(view: HostView, dev: str) -> list[RunChart]:
+    requests = _find_request_rate(view)
     panel_series = [PanelSeries("requests", _REQUESTS, requests)] if requests is not None else []
     new_panels = (
         build_panel(
@@ -87,7 +89,7 @@ def _device(view: HostView, dev: str) -> list[RunChart]:
             list_series(view, _RATES, dev=dev),
             panel_series,
         ),
-        _per_request(view, dev, requests),
+        _build_write_panel(view, dev, requests),
         build_panel(
             "bytes", Text("Throughput", "吞吐"), "mb_per_s", "line", list_series(view, _BYTES, dev=dev)
         ),
@@ -104,33 +106,38 @@ def _device(view: HostView, dev: str) -> list[RunChart]:
     panels = tuple(panel for panel in new_panels if panel is not None)
     if not panels:
         return []
-    body = Panels(*compute_span(panels), panels, facts=_facts(view, dev, requests))
+    body = Panels(*compute_span(panels), panels, facts=_list_rates(view, dev, requests))
     return [
         RunChart(
-            f"disk-times:{dev}", "disk-times", _TITLE, (("dev", dev),), body=body, notes=_notes(view, dev)
+            f"disk-times:{dev}",
+            "disk-times",
+            _TITLE,
+            (("dev", dev),),
+            body=body,
+            notes=_detect_quota(view, dev),
         )
     ]
 
 
-def _per_request(view: HostView, dev: str, view_series: ViewSeries | None) -> Panel | None:
+def _build_write_panel(view: HostView, dev: str, view_series: ViewSeries | None) -> Panel | None:
     """Return the panel of disk writes per request of the service, or None if either is missing."""
     writes = next(iter(list_series(view, _RATES[1:2], dev=dev)), None)
     if writes is None or view_series is None:
         return None
     rate = align_values(PanelSeries("requests", _REQUESTS, view_series), writes.series.t_ns)
-    is_loaded = np.nan_to_num(rate) >= LEAST_RATE
+    is_loaded = np.nan_to_num(rate) >= MIN_RATE
     ratio = np.divide(writes.values(), rate, out=np.full(len(rate), np.nan), where=is_loaded)
     series = replace(writes.series, values=ratio.reshape(-1, 1))
     return build_panel("per_request", _EACH, "count", "line", [PanelSeries("per_request", _EACH, series)])
 
 
-def _requests(view: HostView) -> ViewSeries | None:
+def _find_request_rate(view: HostView) -> ViewSeries | None:
     """Return the request rate of the service from its log or its Prometheus, else the rate of accepted connections."""
     whole = find_series(view, "app.requests_per_s", route="*") or find_series(view, "app.requests_per_s")
     return whole or find_series(view, "app.accepts_per_s")
 
 
-def _facts(view: HostView, dev: str, view_series: ViewSeries | None) -> tuple[tuple[Label, Figure], ...]:
+def _list_rates(view: HostView, dev: str, view_series: ViewSeries | None) -> tuple[tuple[Label, Figure], ...]:
     """Return the mean write and request rates of the capture, and the writes per request."""
     results: list[tuple[Label, Figure]] = []
     writes = next(iter(list_series(view, _RATES[1:2], dev=dev)), None)
@@ -144,7 +151,7 @@ def _facts(view: HostView, dev: str, view_series: ViewSeries | None) -> tuple[tu
         results.append((Text("Writes, mean", "平均写请求"), written))
     if rate is not None:
         results.append((Text("Requests of the service, mean", "平均服务请求"), rate))
-    if written is not None and rate is not None and rate.value >= LEAST_RATE:
+    if written is not None and rate is not None and rate.value >= MIN_RATE:
         results.append(
             (
                 _EACH,
@@ -154,7 +161,7 @@ def _facts(view: HostView, dev: str, view_series: ViewSeries | None) -> tuple[tu
     return tuple(results)
 
 
-def _notes(view: HostView, dev: str) -> tuple[Sentence, ...]:
+def _detect_quota(view: HostView, dev: str) -> tuple[Sentence, ...]:
     """Detect constant throughput while requests wait, which indicates a quota of the disk's provider."""
     waits = [compute_mean(item, "ms") for item in list_series(view, _WAITS[:2], dev=dev)]
     slow = any(wait is not None and wait.value > _SLOW_MS for wait in waits)
@@ -196,5 +203,5 @@ BUILDER = ChartBuilder(
         "F-DISK-SATURATED", "F-DISK-UTIL", "F-DISK-WRITE-AMPLIFICATION", "F-DISK-READ-RATE", "F-DISK-FLUSHES",
         "F-DISK-QUOTA-PLATEAU", "F-FD-OSYNC", "F-IO-FORCED-OUT", "F-SYNC-WAIT",
     ),
-    build=_build,
+    build=_build_charts,
 )  # fmt: skip

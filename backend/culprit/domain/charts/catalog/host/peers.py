@@ -45,15 +45,17 @@ NAMES: Mapping[str, Text] = {
 }
 
 
-def _build(view: HostView) -> Sequence[RunChart]:
-    if all(_worst(view, metric) is None for metric in MEASURES):
+def _build_charts(view: HostView) -> Sequence[RunChart]:
+    if all(_find_highest_mean(view, metric) is None for metric in MEASURES):
         return ()
     if not view.peers:
         return [RunChart("peers", "peers", _TITLE, state="no_data", reason=Sentence("chart.no_peers"))]
-    strips = [item for metric, least in MEASURES.items() if (item := _strip(view, metric, least)) is not None]
+    strips = [
+        item for metric, least in MEASURES.items() if (item := _build_strip(view, metric, least)) is not None
+    ]
     if not strips:
         return ()
-    strips.sort(key=_most, reverse=True)
+    strips.sort(key=_sort_strip, reverse=True)
     room = max(1, MAX_TOTAL_DOTS // max(len(strip.dots) for strip in strips))
     rendered_strips = tuple(strips[: min(MAX_STRIPS, room)])
     return [
@@ -67,21 +69,25 @@ def _build(view: HostView) -> Sequence[RunChart]:
     ]
 
 
-def _most(host_strip: HostStrip) -> tuple[bool, float]:
+def _sort_strip(host_strip: HostStrip) -> tuple[bool, float]:
     return any(dot.unlike for dot in host_strip.dots), max(abs(dot.z or 0.0) for dot in host_strip.dots)
 
 
-def _strip(view: HostView, metric: str, least: float) -> HostStrip | None:
-    own = _worst(view, metric)
+def _build_strip(view: HostView, metric: str, least: float) -> HostStrip | None:
+    own = _find_highest_mean(view, metric)
     if own is None:
         return None
-    figures = {name: item for name, peer in view.peers.items() if (item := _worst(peer, metric)) is not None}
+    figures = {
+        name: item
+        for name, peer in view.peers.items()
+        if (item := _find_highest_mean(peer, metric)) is not None
+    }
     about = METRICS.get(metric)
     label = NAMES.get(metric) or (about.title if about else metric)
-    return build_strip(metric, label, {**figures, OWN: own}, OWN, least)
+    return build_strip(metric, label, {**figures, OWN_HOST: own}, OWN_HOST, least)
 
 
-def _worst(view: HostView, metric: str) -> Figure | None:
+def _find_highest_mean(view: HostView, metric: str) -> Figure | None:
     """Return the mean over the capture, the greatest of several series; None without data."""
     figures: list[Figure] = []
     unit = METRICS[metric].unit if metric in METRICS else ""
@@ -94,7 +100,7 @@ def _worst(view: HostView, metric: str) -> Figure | None:
 
 
 #: Key of the host of the run. No host has an empty name.
-OWN = ""
+OWN_HOST = ""
 
 BUILDER = ChartBuilder(
     id="peers",
@@ -107,5 +113,5 @@ BUILDER = ChartBuilder(
     reads=request_view(peers=MEASURES),
     collectors=("cpu_stat",),
     rules=("F-HOST-OUTLIER",),
-    build=_build,
+    build=_build_charts,
 )

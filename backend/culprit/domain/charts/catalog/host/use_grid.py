@@ -12,7 +12,7 @@ from culprit.domain.rules.view import HostView, request_view
 _TITLE = Text("Utilization, saturation, errors", "利用率、饱和度、错误")
 
 
-def _build(view: HostView) -> Sequence[RunChart]:
+def _build_charts(view: HostView) -> Sequence[RunChart]:
     if not view.findings:
         return ()
     return [RunChart("use-grid", "use-grid", _TITLE, body=build_use_grid(view.findings))]
@@ -29,5 +29,5 @@ BUILDER = ChartBuilder(
     reads=request_view(findings=True),
     collectors=("cpu_stat", "meminfo", "iostat", "net_dev"),
     rules=(),
-    build=_build,
+    build=_build_charts,
 )

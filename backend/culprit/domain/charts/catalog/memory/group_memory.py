@@ -25,28 +25,28 @@ _KILL = Text("Killed for want of memory", "因内存不足被终止")
 NEAR_PCT, FULL_PCT = 90.0, 99.0
 
 
-def _build(view: HostView) -> Sequence[RunChart]:
+def _build_charts(view: HostView) -> Sequence[RunChart]:
     rows = sorted(
         limited_groups(view), key=lambda row: (-(read_cell(row, "usage_pct") or 0.0), row.text("path"))
     )
-    rendered = [_overview(rows)] if rows else []
+    rendered = [_build_overview(rows)] if rows else []
     measured = {series.labels.get("cgroup", "") for series in view.series_of("cgroup.memory_usage_kb")}
     groups = {row.text("path"): row for row in view.rows("cgroup_mem")}
     paths = sorted(measured & groups.keys(), key=lambda path: -(read_cell(groups[path], "usage_pct") or 0.0))
     for path in paths[: MAX_PER_BUILDER - 1]:
-        rendered += _group(view, groups[path])
+        rendered += _build_group_charts(view, groups[path])
     return rendered
 
 
-def _overview(rows: Sequence[TableRow]) -> RunChart:
-    gauges = tuple(_gauge(row) for row in rows[:MAX_GROUPS] if read_cell(row, "usage_kb") is not None)
+def _build_overview(rows: Sequence[TableRow]) -> RunChart:
+    gauges = tuple(_build_gauge(row) for row in rows[:MAX_GROUPS] if read_cell(row, "usage_kb") is not None)
     body = Gauges(_USED, _LIMIT, gauges)
     return RunChart(
         "group-memory", "group-memory", _TITLE, body=body, left_out=max(0, len(rows) - MAX_GROUPS)
     )
 
 
-def _gauge(row: TableRow) -> Gauge:
+def _build_gauge(row: TableRow) -> Gauge:
     limit = read_cell(row, "limit_kb")
     also: list[tuple[Label, Figure]] = []
     for label, column, unit in (
@@ -64,12 +64,12 @@ def _gauge(row: TableRow) -> Gauge:
         row.text("path"),
         Figure(read_cell(row, "usage_kb") or 0.0, "kb", row.citation),
         Figure(limit, "kb", row.citation) if limit else None,
-        tone=_tone(row),
+        tone=_rate_usage(row),
         also=tuple(also),
     )
 
 
-def _tone(row: TableRow) -> Tone:
+def _rate_usage(row: TableRow) -> Tone:
     used = read_cell(row, "usage_pct") or 0.0
     if read_cell(row, "oom_kills"):
         return "bad"
@@ -78,7 +78,7 @@ def _tone(row: TableRow) -> Tone:
     return "warn" if used >= NEAR_PCT else "good"
 
 
-def _group(view: HostView, row: TableRow) -> list[RunChart]:
+def _build_group_charts(view: HostView, row: TableRow) -> list[RunChart]:
     path, limit = row.text("path"), read_cell(row, "limit_kb")
     series = find_series(view, "cgroup.memory_usage_kb", cgroup=path)
     if series is None:
@@ -105,17 +105,20 @@ def _group(view: HostView, row: TableRow) -> list[RunChart]:
     kills = [item for named, item in killed_by_limit(view) if is_inside_group(named, path)]
     kills += view.events_of("oom_kill")
     body = Panels(
-        *compute_span(panels), panels, tuple(_moment(kill) for kill in kills[-MAX_KILLS:]), _facts(row)
+        *compute_span(panels),
+        panels,
+        tuple(_build_marker(kill) for kill in kills[-MAX_KILLS:]),
+        _list_counters(row),
     )
     return [RunChart(f"group-memory:{path}", "group-memory", _TITLE, (("cgroup", path),), body=body)]
 
 
-def _moment(kill: HostEvent) -> PanelMarker:
+def _build_marker(kill: HostEvent) -> PanelMarker:
     who = f"{kill.params.get('comm', '')} {kill.params.get('pid', '')}".strip()
     return PanelMarker(kill.t_ns, _KILL, who, True, kill.citation)
 
 
-def _facts(row: TableRow) -> tuple[tuple[Label, Figure], ...]:
+def _list_counters(row: TableRow) -> tuple[tuple[Label, Figure], ...]:
     """Return the memory counters of the group at the end of the capture."""
     columns = (
         (Text("Anonymous memory", "匿名内存"), "anon_kb", "kb"),
@@ -148,5 +151,5 @@ BUILDER = ChartBuilder(
         "F-MEM-OOM-CGROUP", "F-MEM-OOM-EARLIER", "F-MEM-ANON-SHARE", "F-MEM-REFAULT-CGROUP", "F-MEM-PSI-CGROUP",
         "F-JVM-OOM-KILLED", "F-JVM-HEAP-OVER-LIMIT", "F-MEM-OOM-HOST",
     ),
-    build=_build,
+    build=_build_charts,
 )  # fmt: skip

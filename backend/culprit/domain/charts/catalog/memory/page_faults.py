@@ -27,8 +27,8 @@ _STUCK = (
 )
 
 
-def _build(view: HostView) -> Sequence[RunChart]:
-    group = _group(view)
+def _build_charts(view: HostView) -> Sequence[RunChart]:
+    group = _find_refault_group(view)
     where = {"cgroup": group.text("path")} if group else {}
     host = list_series(view, (("host", Text("Host", "主机"), "mem.refault_per_s"),))
     own = (
@@ -42,13 +42,13 @@ def _build(view: HostView) -> Sequence[RunChart]:
             list_series(view, (("faults", Text("Major faults", "主缺页"), "mem.pgmajfault_per_s"),)),
         ),
         build_panel("refaults", Text("Pages read again", "重新读入的页"), "pages_per_s", "line", [*own, *host]),
-        _memory(view, group),
+        _build_memory_panel(view, group),
         build_panel("stuck", Text("Tasks that wait", "等待的任务"), "count", "area", list_series(view, _STUCK)),
     )  # fmt: skip
     panels = tuple(panel for panel in new_panels if panel is not None)
     if not any(panel.id in ("faults", "refaults") for panel in panels):
         return ()
-    who = _processes(view)
+    who = _list_major_faults(view)
     body = Panels(
         *compute_span(panels),
         panels,
@@ -68,7 +68,7 @@ def _build(view: HostView) -> Sequence[RunChart]:
     ]
 
 
-def _group(view: HostView) -> TableRow | None:
+def _find_refault_group(view: HostView) -> TableRow | None:
     """Return the control group with most file refaults, or None; groups with a limit first, then the fullest."""
     known = {series.labels.get("cgroup") for series in view.series_of("cgroup.memory_usage_kb")}
     rows = [row for row in view.rows("cgroup_mem") if row.text("path") in known]
@@ -83,7 +83,7 @@ def _group(view: HostView) -> TableRow | None:
     )
 
 
-def _memory(view: HostView, group: TableRow | None) -> Panel | None:
+def _build_memory_panel(view: HostView, group: TableRow | None) -> Panel | None:
     """Return the panel of the group's memory with its limit, else of the available memory of the host."""
     label = Text("Memory", "内存")
     if group is not None and (
@@ -97,7 +97,7 @@ def _memory(view: HostView, group: TableRow | None) -> Panel | None:
     return build_panel("memory", label, "kb", "area", list_series(view, rows))
 
 
-def _processes(view: HostView) -> list[PanelPart]:
+def _list_major_faults(view: HostView) -> list[PanelPart]:
     """Return the major faults of each process, the most first: from perf, else from the process counters."""
     counted = view.rows("process_faults")
     column = "major_faults_per_s" if counted else "major_faults"
@@ -133,5 +133,5 @@ BUILDER = ChartBuilder(
         "F-MEM-MAJFAULT", "F-MEM-MAJFAULT-PROCESS", "F-MEM-REFAULT-CGROUP", "F-MEM-REFAULT-HOST", "F-DISK-READAHEAD",
         "F-MEM-PSI-CGROUP",
     ),
-    build=_build,
+    build=_build_charts,
 )  # fmt: skip

@@ -24,14 +24,14 @@ _STEPS = 6
 _LOWEST_MS, _DECADES = 0.01, 7
 
 
-def _edges() -> list[float]:
+def _compute_bin_edges() -> list[float]:
     """Return the bin edges from 0.01 ms to 100 s in logarithmic steps. Each retransmit band is a bin of its own."""
     grid = [_LOWEST_MS * 10 ** (at / _STEPS) for at in range(_DECADES * _STEPS + 1)]
     outside = [edge for edge in grid if not any(low < edge < high for low, high, _ in _RETRIES)]
     return sorted({*outside, *(edge for low, high, _ in _RETRIES for edge in (low, high))})
 
 
-EDGES = np.array(_edges())
+EDGES = np.array(_compute_bin_edges())
 
 
 def build_charts(view: HostView) -> Sequence[RunChart]:
@@ -40,17 +40,17 @@ def build_charts(view: HostView) -> Sequence[RunChart]:
         chart
         for metric, kind, title in (("probe.connect_ms", "tcp", TITLE), ("probe.http_ms", "http", REQUESTS))
         for series in view.series_of(metric)
-        for chart in _visual(view, series, kind, title)
+        for chart in _build_target_charts(view, series, kind, title)
     ]
 
 
-def _visual(view: HostView, series: ViewSeries, kind: str, title: Text) -> Iterator[RunChart]:
+def _build_target_charts(view: HostView, series: ViewSeries, kind: str, title: Text) -> Iterator[RunChart]:
     target = series.labels.get("target", "")
     row = next(
         (item for item in view.rows("probes") if (item.text("kind"), item.text("target")) == (kind, target)),
         None,
     )
-    bins = _bins(series)
+    bins = _build_bins(series)
     related = tuple(_list_related_figures(row)) if row is not None else ()
     if not bins and not related:
         return
@@ -58,13 +58,13 @@ def _visual(view: HostView, series: ViewSeries, kind: str, title: Text) -> Itera
         HistogramBand(low, high, Text(f"SYN retransmit {at}", f"SYN 重传 {at}"), "bad")
         for low, high, at in _RETRIES
     )
-    markers = tuple(_markers(row)) if row is not None else ()
+    markers = tuple(_list_markers(row)) if row is not None else ()
     body = Histogram("ms", bins, bands, markers, related)
     about = (("target", target),) if target else ()
     yield RunChart(f"{BUILDER.id}:{kind}:{target}", BUILDER.id, title, about, body=body)
 
 
-def _bins(series: ViewSeries) -> tuple[HistogramBin, ...]:
+def _build_bins(series: ViewSeries) -> tuple[HistogramBin, ...]:
     """Return the bins that are not empty."""
     values = sum_columns(series)
     known = np.flatnonzero(np.isfinite(values) & (values >= 0))
@@ -82,7 +82,7 @@ def _bins(series: ViewSeries) -> tuple[HistogramBin, ...]:
     return tuple(results)
 
 
-def _markers(row: TableRow) -> Iterator[tuple[Text, Figure]]:
+def _list_markers(row: TableRow) -> Iterator[tuple[Text, Figure]]:
     for name, label in (("p50_ms", "p50"), ("p99_ms", "p99"), ("max_ms", "max")):
         figure = read_figure(row, name, "ms")
         if figure is not None and math.isfinite(figure.value):

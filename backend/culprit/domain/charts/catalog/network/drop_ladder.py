@@ -17,11 +17,13 @@ from culprit.domain.rules.view import HostView, request_view
 MAX_LOSSES = 5
 TITLE = Text("Where packets are lost", "丢包发生在哪一层")
 Tone = Literal["warn", "bad"]
-_WORST: dict[str, int] = {"good": 0, "warn": 1, "bad": 2}
+_SEVERITY: dict[str, int] = {"good": 0, "warn": 1, "bad": 2}
 #: Firewall verdicts that drop a packet.
-_DROPS = frozenset({"DROP", "REJECT", "TARPIT"})
+_DROP_VERDICTS = frozenset({"DROP", "REJECT", "TARPIT"})
 #: Driver counters of packets for which the receive ring had no space or buffer.
-_RING = re.compile(r"rx.*(drop|discard|miss|no_?(buf|desc|rsc)|fifo|overrun|out_of_buf)", re.IGNORECASE)
+_RING_COUNTERS = re.compile(
+    r"rx.*(drop|discard|miss|no_?(buf|desc|rsc)|fifo|overrun|out_of_buf)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class _Counter:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rung:
+class _LayerSpec:
     """One layer: its collectors, its loss counters, and the metric of the traffic through it (`passing`)."""
 
     id: str
@@ -44,8 +46,8 @@ class _Rung:
     passing: str = ""
 
 
-_RUNGS = (
-    _Rung(
+_LAYERS = (
+    _LayerSpec(
         "nic",
         Text("network device", "网卡"),
         ("net_dev", "links"),
@@ -56,7 +58,7 @@ _RUNGS = (
         ),
         "net.rx_pps",
     ),
-    _Rung(
+    _LayerSpec(
         "ring",
         Text("receive ring", "接收环"),
         ("net_dev", "links"),
@@ -65,7 +67,7 @@ _RUNGS = (
             _Counter("net.rx_drop_per_s", Text("dropped on receipt", "接收丢弃")),
         ),
     ),
-    _Rung(
+    _LayerSpec(
         "softnet",
         Text("softnet queue", "softnet 队列"),
         ("softnet",),
@@ -75,9 +77,9 @@ _RUNGS = (
         ),
         "softnet.processed_per_s",
     ),
-    _Rung("qdisc", Text("queueing discipline", "qdisc 排队规则"), ("qdisc",)),
-    _Rung("netfilter", Text("firewall", "netfilter 防火墙"), ("firewall",)),
-    _Rung(
+    _LayerSpec("qdisc", Text("queueing discipline", "qdisc 排队规则"), ("qdisc",)),
+    _LayerSpec("netfilter", Text("firewall", "netfilter 防火墙"), ("firewall",)),
+    _LayerSpec(
         "conntrack",
         Text("connection tracking", "conntrack 连接跟踪"),
         ("conntrack",),
@@ -87,7 +89,7 @@ _RUNGS = (
             _Counter("conntrack.insert_failed_per_s", Text("could not be entered", "插入失败")),
         ),
     ),
-    _Rung(
+    _LayerSpec(
         "ip",
         Text("IP", "IP 层"),
         ("snmp",),
@@ -99,7 +101,7 @@ _RUNGS = (
             _Counter("net.ip_reasm_fails_per_s", Text("fragments not put together", "分片重组失败")),
         ),
     ),
-    _Rung(
+    _LayerSpec(
         "tcp",
         Text("TCP", "TCP 层"),
         ("snmp", "netstat_ext"),
@@ -113,7 +115,7 @@ _RUNGS = (
         ),
         "tcp.in_segs_per_s",
     ),
-    _Rung(
+    _LayerSpec(
         "socket",
         Text("sockets", "套接字"),
         ("netstat_ext", "snmp"),
@@ -126,41 +128,41 @@ _RUNGS = (
             _Counter("net.udp_no_ports_per_s", Text("no listener (UDP)", "端口没有监听者（UDP）"), "warn"),
         ),
     ),
-    _Rung("app", Text("program", "程序"), ("ss_listen",)),
+    _LayerSpec("app", Text("program", "程序"), ("ss_listen",)),
 )
-_METRICS = [counter.metric for rung in _RUNGS for counter in rung.counters] + [
-    r.passing for r in _RUNGS if r.passing
+_METRICS = [counter.metric for spec in _LAYERS for counter in spec.counters] + [
+    spec.passing for spec in _LAYERS if spec.passing
 ]
 
 
 def build_charts(view: HostView) -> Sequence[RunChart]:
     """Return one chart of the host, or none if no layer has data."""
-    layers = tuple(_layer(view, rung) for rung in _RUNGS)
+    layers = tuple(_build_layer(view, spec) for spec in _LAYERS)
     if all(layer.state == "no_data" for layer in layers):
         return ()
     return (RunChart(BUILDER.id, BUILDER.id, TITLE, view.scope, body=Ladder(layers)),)
 
 
-def _layer(view: HostView, rung: _Rung) -> NetworkLayer:
-    of_tables = _OF_TABLES.get(rung.id)
+def _build_layer(view: HostView, spec: _LayerSpec) -> NetworkLayer:
+    of_tables = _TABLE_LOSSES.get(spec.id)
     losses = list(of_tables(view)) if of_tables else []
-    losses += [loss for counter in rung.counters for loss in _of(view, counter)]
-    losses.sort(key=lambda loss: (-_WORST[loss.tone], -loss.rate.value, loss.id))
-    passing = _passing(view, rung.passing)
+    losses += [loss for counter in spec.counters for loss in _list_counter_losses(view, counter)]
+    losses.sort(key=lambda loss: (-_SEVERITY[loss.tone], -loss.rate.value, loss.id))
+    passing = _find_traffic(view, spec.passing)
     if losses:
-        state: LayerState = max((loss.tone for loss in losses), key=lambda tone: _WORST[tone])
+        state: LayerState = max((loss.tone for loss in losses), key=lambda tone: _SEVERITY[tone])
         left_out = max(0, len(losses) - MAX_LOSSES)
-        return NetworkLayer(rung.id, rung.label, state, tuple(losses[:MAX_LOSSES]), passing, None, left_out)
-    if rung.id in {"netfilter", "app"} and any(view.has_data(name) for name in rung.collectors):
+        return NetworkLayer(spec.id, spec.label, state, tuple(losses[:MAX_LOSSES]), passing, None, left_out)
+    if spec.id in {"netfilter", "app"} and any(view.has_data(name) for name in spec.collectors):
         return NetworkLayer(
-            rung.id, rung.label, "good", passing=passing, reason=Sentence(f"chart.ladder_no_{rung.id}")
+            spec.id, spec.label, "good", passing=passing, reason=Sentence(f"chart.ladder_no_{spec.id}")
         )
     return NetworkLayer(
-        rung.id, rung.label, "no_data", passing=passing, reason=view.missing_reason(rung.collectors)
+        spec.id, spec.label, "no_data", passing=passing, reason=view.missing_reason(spec.collectors)
     )
 
 
-def _of(view: HostView, counter: _Counter) -> Iterator[PacketLoss]:
+def _list_counter_losses(view: HostView, counter: _Counter) -> Iterator[PacketLoss]:
     """Yield one loss for each series of a counter, without the loopback device."""
     for series in view.series_of(counter.metric):
         rate = compute_rate(series, "per_s")
@@ -171,7 +173,7 @@ def _of(view: HostView, counter: _Counter) -> Iterator[PacketLoss]:
             yield PacketLoss(f"{counter.metric}/{about}", counter.label, about, mean, total, tone)
 
 
-def _passing(view: HostView, metric: str) -> Figure | None:
+def _find_traffic(view: HostView, metric: str) -> Figure | None:
     """Return the traffic through a layer: that of the busiest series, so that the number has a single source."""
     series_list = (
         [series for series in view.series_of(metric) if series.labels.get("dev") != "lo"] if metric else []
@@ -184,27 +186,27 @@ def _passing(view: HostView, metric: str) -> Figure | None:
     return max(rates, key=lambda rate: rate.value, default=None)
 
 
-def _queues(view: HostView) -> Iterator[PacketLoss]:
+def _list_queue_losses(view: HostView) -> Iterator[PacketLoss]:
     for at, row in enumerate(view.rows("qdiscs")):
         per_s, drops = read_figure(row, "drops_per_s", "per_s"), read_figure(row, "drops", "count")
         if per_s is not None and row.text("dev") != "lo":
             about = f"{row.text('dev')} {row.text('kind')}"[:80]
             label = Text("dropped by the queue", "队列丢弃")
             yield PacketLoss(
-                f"qdisc/{at}", label, about, per_s, drops, "bad" if _some(per_s, drops) else "good"
+                f"qdisc/{at}", label, about, per_s, drops, "bad" if _has_losses(per_s, drops) else "good"
             )
 
 
-def _rules(view: HostView) -> Iterator[PacketLoss]:
+def _list_firewall_losses(view: HostView) -> Iterator[PacketLoss]:
     for at, row in enumerate(view.rows("firewall_rules")):
         per_s, packets = read_figure(row, "packets_per_s", "per_s"), read_figure(row, "packets", "count")
-        if per_s is not None and row.text("verdict") in _DROPS:
+        if per_s is not None and row.text("verdict") in _DROP_VERDICTS:
             about = f"{row.text('table')}/{row.text('chain')} {row.text('matches')}"[:80]
-            tone: Literal["good", "bad"] = "bad" if _some(per_s, packets) else "good"
+            tone: Literal["good", "bad"] = "bad" if _has_losses(per_s, packets) else "good"
             yield PacketLoss(f"rule/{at}", row.text("verdict"), about, per_s, packets, tone)
 
 
-def _listeners(view: HostView) -> Iterator[PacketLoss]:
+def _list_listener_losses(view: HostView) -> Iterator[PacketLoss]:
     """Yield the share of samples with a full accept queue, for each listener."""
     for at, row in enumerate(view.rows("listeners")):
         full, samples = read_figure(row, "full_samples", "count"), read_figure(row, "samples", "count")
@@ -217,41 +219,43 @@ def _listeners(view: HostView) -> Iterator[PacketLoss]:
             yield PacketLoss(f"listener/{at}", label, about, share, full, "bad" if full.value > 0 else "good")
 
 
-def _frames(view: HostView) -> Iterator[PacketLoss]:
+def _list_frame_errors(view: HostView) -> Iterator[PacketLoss]:
     """Yield CRC and carrier errors of links with any. The general device counters cover links without errors."""
-    yield from _links(view, "rx_crc_errors_per_s", Text("damaged frames (CRC)", "CRC 错误帧"))
-    yield from _links(view, "tx_carrier_errors_per_s", Text("no carrier", "载波丢失"))
+    yield from _list_link_losses(view, "rx_crc_errors_per_s", Text("damaged frames (CRC)", "CRC 错误帧"))
+    yield from _list_link_losses(view, "tx_carrier_errors_per_s", Text("no carrier", "载波丢失"))
 
 
-def _missed(view: HostView) -> Iterator[PacketLoss]:
+def _list_ring_losses(view: HostView) -> Iterator[PacketLoss]:
     """Yield packets for which the receive ring had no space, from link statistics and from ethtool counters."""
-    yield from _links(view, "rx_missed_errors_per_s", Text("missed: no room in the ring", "接收环无空间"))
+    yield from _list_link_losses(
+        view, "rx_missed_errors_per_s", Text("missed: no room in the ring", "接收环无空间")
+    )
     for at, row in enumerate(view.rows("nic_counters")):
         per_s = read_figure(row, "per_s", "per_s")
-        if per_s is not None and per_s.value > 0 and _RING.search(row.text("name")):
+        if per_s is not None and per_s.value > 0 and _RING_COUNTERS.search(row.text("name")):
             about = f"{row.text('dev')} {row.text('name')}"[:80]
             yield PacketLoss(
                 f"nic/{at}", Text("by the driver's counter", "驱动计数器"), about, per_s, None, "bad"
             )
 
 
-def _links(view: HostView, column: str, label: Text) -> Iterator[PacketLoss]:
+def _list_link_losses(view: HostView, column: str, label: Text) -> Iterator[PacketLoss]:
     for row in view.rows("links"):
         per_s = read_figure(row, column, "per_s")
         if per_s is not None and per_s.value > 0:
             yield PacketLoss(f"{column}/{row.text('dev')}", label, row.text("dev"), per_s, None, "bad")
 
 
-_OF_TABLES: Mapping[str, Callable[[HostView], Iterator[PacketLoss]]] = {
-    "nic": _frames,
-    "ring": _missed,
-    "qdisc": _queues,
-    "netfilter": _rules,
-    "app": _listeners,
+_TABLE_LOSSES: Mapping[str, Callable[[HostView], Iterator[PacketLoss]]] = {
+    "nic": _list_frame_errors,
+    "ring": _list_ring_losses,
+    "qdisc": _list_queue_losses,
+    "netfilter": _list_firewall_losses,
+    "app": _list_listener_losses,
 }
 
 
-def _some(per_s: Figure, total: Figure | None) -> bool:
+def _has_losses(per_s: Figure, total: Figure | None) -> bool:
     return per_s.value > 0 or (total is not None and total.value > 0)
 
 
@@ -267,7 +271,7 @@ BUILDER = ChartBuilder(
         "带斜纹的层没有采集，丢失可能藏在其中。从上往下第一个 ✕ 就是该查的地方。",
     ),
     reads=request_view(metrics=_METRICS, tables=["qdiscs", "firewall_rules", "listeners", "links", "nic_counters"]),
-    collectors=tuple(dict.fromkeys(name for rung in _RUNGS for name in rung.collectors)),
+    collectors=tuple(dict.fromkeys(name for spec in _LAYERS for name in spec.collectors)),
     rules=(
         "F-NET-QDISC-DROP", "F-NET-QDISC-AQM-DROP", "F-NET-NETEM-PRESENT", "F-NET-FW-DROP", "F-NET-FW-STATISTIC",
         "F-NET-FW-DEFAULT-DROP", "F-NET-FW-UNCOUNTED", "F-NET-FW-UNCOUNTED-LIMIT", "F-NET-CONNTRACK-FULL",

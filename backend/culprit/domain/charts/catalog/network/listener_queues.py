@@ -27,14 +27,14 @@ def build_charts(view: HostView) -> Sequence[RunChart]:
             "connections that wait for accept(), in the fullest look", "等待 accept() 的连接数（最满的一次）"
         ),
         Text("backlog", "backlog（队列上限）"),
-        tuple(_gauge(row) for row in rows[:MAX_ROWS]),
+        tuple(_build_gauge(row) for row in rows[:MAX_ROWS]),
     )
     return (
         RunChart(BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=max(0, len(rows) - MAX_ROWS)),
     )
 
 
-def _gauge(row: TableRow) -> Gauge:
+def _build_gauge(row: TableRow) -> Gauge:
     value = read_figure(row, "queue_max", "count") or Figure(0.0, "count", row.citation)
     also = (
         (Text("samples with a full queue", "队列已满的采样次数"), read_figure(row, "full_samples", "count")),
@@ -48,12 +48,12 @@ def _gauge(row: TableRow) -> Gauge:
         value,
         read_figure(row, "backlog", "count"),
         read_figure(row, "queue_min", "count"),
-        _tone(row),
+        _rate_queue(row),
         tuple((label, item) for label, item in also if item is not None),
     )
 
 
-def _tone(row: TableRow) -> Tone:
+def _rate_queue(row: TableRow) -> Tone:
     """Return the rating; `none` if the backlog is unknown (/proc/net/tcp has none)."""
     fill = read_figure(row, "fill_pct", "pct")
     if fill is None:

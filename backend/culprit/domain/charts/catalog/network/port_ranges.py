@@ -27,13 +27,13 @@ def build_charts(view: HostView) -> Sequence[RunChart]:
     body = Gauges(
         Text("local ports in use", "占用的本地端口"),
         Text("ports in the range", "端口范围大小"),
-        tuple(_gauge(row) for row in rows[:MAX_ROWS]),
+        tuple(_build_gauge(row) for row in rows[:MAX_ROWS]),
     )
     left_out = max(0, len(rows) - MAX_ROWS)
     return (RunChart(BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=left_out),)
 
 
-def _gauge(row: TableRow) -> Gauge:
+def _build_gauge(row: TableRow) -> Gauge:
     used = read_figure(row, "local_ports", "count") or Figure(0.0, "count", row.citation)
     pct = read_figure(row, "port_use_pct", "pct")
     capacity = (
@@ -50,10 +50,10 @@ def _gauge(row: TableRow) -> Gauge:
     )
     label = f"{row.text('source')} → {peer}"
     names = tuple((name, item) for name, item in also if item is not None)
-    return Gauge(label, label, used, capacity, None, _tone(pct), names)
+    return Gauge(label, label, used, capacity, None, _rate_usage(pct), names)
 
 
-def _tone(pct: Figure | None) -> Tone:
+def _rate_usage(pct: Figure | None) -> Tone:
     if pct is None:
         return "none"
     return "bad" if pct.value >= FULL_PCT else "warn" if pct.value >= SLOW_PCT else "good"

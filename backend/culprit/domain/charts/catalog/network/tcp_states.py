@@ -20,13 +20,13 @@ TITLE = Text("TCP sockets by state", "TCP 套接字状态")
 def build_charts(view: HostView) -> Sequence[RunChart]:
     """Return one chart of the host's sockets, without states that have none."""
     return [
-        _visual(view, series)
+        _build_chart(view, series)
         for series in view.series_of("tcp.state_count")
         if np.isfinite(series.values).any()
     ][:1]
 
 
-def _visual(view: HostView, series: ViewSeries) -> RunChart:
+def _build_chart(view: HostView, series: ViewSeries) -> RunChart:
     rows = select_every_nth(series.t_ns, MAX_POINTS)
     known = list_lines(series)
     most = np.nan_to_num(series.values, nan=0.0).max(axis=0)

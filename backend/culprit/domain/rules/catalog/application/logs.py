@@ -53,12 +53,53 @@ RULES: tuple[Rule, ...] = (
         ),
         strength=Strength.CONTEXT,
         use=Use("application", "errors"),
+        refuted_by=("F-LOG-ONE-CLIENT-FAILS",),
         harm=True,
         caveats=Text(
             "The status does not give the reason: 502 and 503 are of a server behind it, 504 of one that is late.",
             "状态码不说明原因：502 与 503 来自其后的服务，504 表示其后的服务超时。",
         ),
         source="statuses 500 to 599 (RFC 9110, section 15.6) in the log that the server wrote during the capture",
+    ),
+    Rule(
+        id="F-LOG-ONE-CLIENT-FAILS",
+        title=Text("Only one client is refused", "只有一个客户端被拒绝"),
+        summary=Text(
+            "One client of {name} has {value} % of the failures and sends {sent} % of the requests. The others are "
+            "served, as a limit for each client intends.",
+            "{name} 的一个客户端占 {value} % 的失败，只发送 {sent} % 的请求；其他客户端正常，符合按客户端限流的本意。",
+        ),
+        measure=logs.FAILING_CLIENT,
+        op=">",
+        thresholds=(("info", Threshold("info", 75.0, "percent: three of four failures, with the whole interval")),),
+        strength=Strength.CONTEXT,
+        use=Use("application", "utilization"),
+        caveats=Text(
+            "For that client it is an outage. Name its service to investigate it.",
+            "对该客户端而言这就是故障；如需调查，请指定其服务。",
+        ),
+        source="addresses of clients in the log; a limit such as limit_conn counts each address",
+    ),
+    Rule(
+        id="F-LOG-CLIENTS-GIVE-UP",
+        title=Text("Clients give up before the answer", "客户端在收到应答前放弃"),
+        summary=Text(
+            "Clients of {name} closed {value} % of {requests} requests before they were answered.",
+            "{name} 的 {requests} 个请求中有 {value} % 在应答前被客户端关闭。",
+        ),
+        measure=logs.CLIENT_CLOSED,
+        op=">=",
+        thresholds=(
+            ("warn", Threshold("warn", 10.0, "percent: one request in ten; some users always leave a page early")),
+        ),
+        strength=Strength.CONTEXT,
+        use=Use("application", "saturation"),
+        harm=True,
+        caveats=Text(
+            "Pages that abort their own requests, such as searches while typing, close them by design.",
+            "会主动中止请求的页面（例如输入时的搜索）属正常现象。",
+        ),
+        source="status 499 of nginx (ngx_http_request.h, NGX_HTTP_CLIENT_CLOSED_REQUEST) during the capture",
     ),
     _build_log_rule(
         "F-LOG-CONNECTIONS-FULL", logs.CONNECTIONS_FULL,

@@ -54,6 +54,31 @@ RULES: tuple[Rule, ...] = (
         source="information_schema: INNODB_LOCK_WAITS and INNODB_TRX",
     ),
     Rule(
+        id="F-MARIADB-LOCK-TIME",
+        title=Text("Sessions of MariaDB always wait for each other's rows", "MariaDB 会话一直在互相等待行锁"),
+        summary=Text(
+            "At any time, {value} sessions wait for locked rows, {mean_ms} ms each, {per_s} times a second.",
+            "任意时刻有 {value} 个会话在等待行锁，每次 {mean_ms} ms，每秒 {per_s} 次。",
+        ),
+        measure=mariadb.LOCK_TIME,
+        op=">=",
+        thresholds=(("warn", Threshold("waiting", 1.0, "at any time one session waits")),),
+        strength=Strength.MECHANISM,
+        use=Use("application", "saturation"),
+        also=(
+            Condition(
+                mariadb.MEAN_LOCK_WAIT,
+                ">=",
+                Threshold("wait", 100.0, "milliseconds: users notice a tenth of a second (Miller 1968)"),
+            ),
+        ),
+        suspects=("database-lock-wait",),
+        causes=("database-lock-wait",),
+        harm=True,
+        caveats=Text("A wait counts when it ends.", "等待在结束时才计入。"),
+        source="SHOW GLOBAL STATUS: Innodb_row_lock_time and Innodb_row_lock_waits, twice; Little's law",
+    ),
+    Rule(
         id="F-MARIADB-METADATA-WAIT",
         title=Text("Sessions of MariaDB wait for the definition of a table", "MariaDB 会话在等待元数据锁"),
         summary=Text(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collectors.contract import Text
 from culprit.domain.rules.finding import Strength
 from culprit.domain.rules.measures.application import logs, names
+from culprit.domain.rules.measures.service_time import shares
 from culprit.domain.rules.rule import AnyCondition, Condition, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
@@ -54,6 +55,32 @@ RULES: tuple[Rule, ...] = (
             "解析器在尝试第二个服务器时仍保留第一个的套接字；错误应答在此不可见。",
         ),
         source="/proc/net/udp: sockets connected to port 53. Limits of attention: R. B. Miller, 1968",
+    ),
+    Rule(
+        id="F-DNS-DELAYS-REQUESTS",
+        title=Text("Requests wait for look-ups of names", "请求在等待域名解析"),
+        summary=Text(
+            "On average {waiting} look-ups of {name} wait for {server}, up to {value} ms, while requests wait.",
+            "请求等待期间，{name} 平均有 {waiting} 次域名解析在等待 {server}，最长 {value} ms。",
+        ),
+        measure=names.LONGEST_LOOKUP,
+        op=">=",
+        thresholds=(("warn", Threshold("warn", 100.0, "users notice a tenth of a second (Miller 1968)")),),
+        strength=Strength.MECHANISM,
+        use=Use("network", "saturation"),
+        also=(
+            Condition(
+                shares.DNS_TIME, ">=", Threshold("share", 10.0, "percent: a tenth of a delay is noticed")
+            ),
+        ),
+        suspects=("slow-name-resolution",),
+        causes=("slow-name-resolution",),
+        caveats=Text(
+            "A search list (resolv.conf: search, ndots) makes several queries of one look-up, one after the other. "
+            "Queries of other programs of the same user count too.",
+            "搜索列表（resolv.conf 的 search、ndots）会让一次解析依次发出多个查询；同一用户其他程序的查询也计入。",
+        ),
+        source="/proc/net/udp: sockets connected to port 53, and samples of threads; Little's law",
     ),
     Rule(
         id="F-DNS-SERVER-FAILS",
@@ -118,5 +145,35 @@ RULES: tuple[Rule, ...] = (
             "解析器可能从缓存应答根域，而其他域名仍慢。",
         ),
         source="one query for the name servers of the root",
+    ),
+    Rule(
+        id="F-DNS-LOOKUPS-QUEUE",
+        title=Text("Look-ups of names queue in a program", "程序内的域名查询在排队"),
+        summary=Text(
+            "Requests to {name} wait up to {oldest} ms, {value} times as long as a query to {server} takes at most "
+            "({query} ms). So look-ups queue for the few threads that do them.",
+            "发往 {name} 的请求最长等待 {oldest} ms，至少是一次对 {server} 的查询耗时（至多 {query} ms）的 {value} 倍："
+            "查询在少数几个执行它的线程前排队。",
+        ),
+        measure=names.LOOKUP_QUEUE,
+        op=">=",
+        thresholds=(("warn", Threshold("warn", 10.0, "a query is less than a tenth of the wait")),),
+        strength=Strength.MECHANISM,
+        use=Use("application", "saturation"),
+        also=(
+            Condition(names.OLDEST_QUERY, "<", Threshold("queries", 100.0, "otherwise the server is slow")),
+            Condition(names.SLOW_PROBES, "<", Threshold("answers", 100.0, "otherwise the server is slow")),
+            Condition(
+                shares.DNS_TIME,
+                ">=",
+                Threshold("share", 33.3, "percent: look-ups are what requests wait for"),
+            ),
+        ),
+        causes=("worker-pool-exhausted",),
+        caveats=Text(
+            "More threads help (Node: UV_THREADPOOL_SIZE), and so does a cache of names or a connection that is kept.",
+            "增加线程（Node：UV_THREADPOOL_SIZE）、缓存域名或保持连接都有帮助。",
+        ),
+        source="Little's law: open queries over the rate of queries that were seen; tcp_info of connections of clients",
     ),
 )

@@ -44,35 +44,61 @@ RULES: tuple[Rule, ...] = (
         ),
         source="tcp_info of ss: the last data sent and received on each connection",
     ),
-    Rule(
-        id="F-POOL-INSIDE",
-        title=Text("Requests wait inside for a connection of a pool", "请求在程序内等待连接池的连接"),
-        summary=Text(
-            "{name} holds {held} requests that wait inside it, {value} for each of its {connections} connections to "
-            "{peer}.",
-            "{name} 手中有 {held} 个请求停在程序内部，到 {peer} 只有 {connections} 个连接（每个连接 {value} 个）。",
-        ),
-        measure=inner_queues.INSIDE_PER_CONNECTION,
-        op=">=",
-        thresholds=(("warn", Threshold("warn", 2.0, "for each request that can be sent two wait inside")),),
-        strength=Strength.MECHANISM,
-        use=Use("application", "saturation"),
-        also=(
-            Condition(shares.UNSEEN, ">=", Threshold("unseen", 50.0, "most of the time of its requests")),
-            Condition(
-                shares.OLDEST,
-                ">=",
-                Threshold("oldest", 100.0, "users notice a tenth of a second (Miller 1968)"),
+    *(
+        Rule(
+            id=name,
+            title=title,
+            summary=Text(
+                "{name} holds {held} requests that wait inside it, {value} for each of its {connections} connections "
+                "to {peer}.",
+                "{name} 手中有 {held} 个请求停在程序内部，到 {peer} 只有 {connections} 个连接（每个连接 {value} 个）。",
             ),
-        ),
-        suspects=("connection-pool-exhausted",),
-        causes=("connection-pool-exhausted",),
-        caveats=Text(
-            "Requests that a program delays on purpose, by a timer or a limit of their rate, look the same.",
-            "程序有意延迟（定时器或限速）的请求看起来相同。",
-        ),
-        source="/proc/PID/task/TID/syscall; tcp_info of ss: requests in send queues wait for the network, and "
-        "connections that come and go are below any limit",
+            measure=measure,
+            op=">=",
+            thresholds=(
+                ("warn", Threshold("warn", 2.0, "for each request that can be sent two wait inside")),
+            ),
+            strength=strength,
+            use=Use("application", "saturation"),
+            also=(
+                Condition(shares.UNSEEN, ">=", Threshold("unseen", 50.0, "most of the time of its requests")),
+                Condition(
+                    shares.OLDEST,
+                    ">=",
+                    Threshold("oldest", 100.0, "users notice a tenth of a second (Miller 1968)"),
+                ),
+            ),
+            suspects=("connection-pool-exhausted",),
+            causes=("connection-pool-exhausted",),
+            caveats=caveats,
+            source="/proc/PID/task/TID/syscall; tcp_info of ss: requests in send queues wait for the network, and "
+            "connections that come and go are below any limit",
+        )
+        for name, measure, strength, title, caveats in (
+            (
+                "F-POOL-INSIDE",
+                inner_queues.INSIDE_PER_CONNECTION,
+                Strength.MECHANISM,
+                Text("Requests wait inside for a connection of a pool", "请求在程序内等待连接池的连接"),
+                Text(
+                    "Requests that a program delays on purpose, by a timer or a limit of their rate, look the same.",
+                    "程序有意延迟（定时器或限速）的请求看起来相同。",
+                ),
+            ),
+            (
+                "F-POOL-INSIDE-RUNTIME",
+                inner_queues.INSIDE_RUNTIME,
+                Strength.CORRELATIONAL,
+                Text(
+                    "Requests wait inside a runtime, in front of a fixed number of connections",
+                    "请求停在运行时内部，而连接数固定不变",
+                ),
+                Text(
+                    "Requests that wait for something else inside the runtime look the same.",
+                    "在运行时内部等待其他事物的请求看起来相同。",
+                ),
+            ),
+        )
     ),
     Rule(
         id="F-LOOP-SATURATED",

@@ -150,6 +150,27 @@ RULES: tuple[Rule, ...] = (
         source="names of threads of HotSpot: vmThread.cpp, workerThread.cpp; times of perf samples. R. B. Miller, 1968",
     ),
     Rule(
+        id="F-JVM-STOPS-MEET-CLIENTS",
+        title=Text("A JVM that has clients stops its program", "有客户端的 JVM 暂停其程序"),
+        summary=Text(
+            "Java process {pid} was stopped for {value} ms at once, and requests arrive at it. No sample shows a "
+            "request that waits: stops are short against the time between samples.",
+            "Java 进程 {pid} 一次停顿 {value} ms，而其间有请求到达。采样未见等待中的请求：停顿短于采样间隔。",
+        ),
+        measure=runtimes.SERVER_STOP,
+        op=">=",
+        thresholds=(("warn", Threshold("warn", 100.0, "users notice a tenth of a second")),),
+        strength=Strength.CORRELATIONAL,
+        use=Use("application", "saturation"),
+        also=(_STOPPED,),
+        causes=("gc-pauses",),
+        caveats=Text(
+            "A request that arrives during a stop waits for its end. How many did is not measured.",
+            "停顿期间到达的请求会等到其结束；未测量有多少请求如此。",
+        ),
+        source="arrivals meet stops as often as these are a share of the time (Wolff 1982, PASTA)",
+    ),
+    Rule(
         id="F-JVM-HEAP-FULL",
         title=Text("Full collections free too little", "Full GC 释放的内存过少"),
         summary=Text(

@@ -286,4 +286,37 @@ RULES: tuple[Rule, ...] = (
         ),
         source=_SOURCE,
     ),
+    Rule(
+        id="F-QUEUE-BEFORE-IDLE-THREADS",
+        title=Text("Requests queue although threads look free", "线程看似空闲，请求却在排队"),
+        summary=Text(
+            "On average {value} requests to {name} are not taken, more than those that are. {free} of its threads look "
+            "free: they wait for others, or only a few of them serve.",
+            "平均有 {value} 个发往 {name} 的请求尚未接手，多于已接手的。它有 {free} 个线程看似空闲：它们在等待"
+            "其他线程，或只有少数线程提供服务。",
+        ),
+        measure=shares.QUEUED,
+        op=">=",
+        thresholds=(("warn", Threshold("warn", 1.0, "at any time one request waits for a worker")),),
+        strength=Strength.CORRELATIONAL,
+        use=Use("application", "saturation"),
+        also=(
+            Condition(
+                shares.QUEUED_PART, ">", Threshold("queued", 50.0, "percent: more wait than are served")
+            ),
+            Condition(shares.BUSY_PART, "<", Threshold("free", 50.0, "percent: most threads look free")),
+            Condition(
+                shares.OLDEST,
+                ">=",
+                Threshold("oldest", 1000.0, "no free thread leaves a request for a second"),
+            ),
+        ),
+        causes=("worker-pool-exhausted",),
+        suspects=("worker-pool-exhausted",),
+        caveats=Text(
+            "Tasks of a pool that wait for tasks in the same pool look like this, and so does a program that stops.",
+            "线程池中的任务等待同一线程池中的其他任务时如此；整个程序停顿时也如此。",
+        ),
+        source=f"{_SOURCE}; a server that has a free worker takes the next request",
+    ),
 )

@@ -70,6 +70,7 @@ def _build_rule(
     suspects: Sequence[str] = (),
     also: Sequence[Condition | AnyCondition] = (),
     refuted_by: Sequence[str] = (),
+    default_cause: str = "",
     caveats: Text | None = None,
 ) -> Rule:
     return Rule(
@@ -85,6 +86,7 @@ def _build_rule(
         causes=tuple(causes),
         suspects=tuple(suspects),
         refuted_by=tuple(refuted_by),
+        default_cause=default_cause,
         caveats=caveats,
         source=_SOURCE,
     )
@@ -135,6 +137,7 @@ RULES: tuple[Rule, ...] = (
         resource="network",
         causes=("slow-name-resolution",),
         suspects=("slow-name-resolution", "failing-name-resolution"),
+        refuted_by=("F-DNS-LOOKUPS-QUEUE",),
         caveats=Text(
             "A name server that never answers costs the same time; a query of Culprit distinguishes them.",
             "不应答的域名服务器耗时相同；由 Culprit 的查询来区分。",
@@ -215,6 +218,7 @@ RULES: tuple[Rule, ...] = (
         ),
         resource="disk",
         suspects=("sync-write-amplification", "disk-saturation", "major-fault-thrashing"),
+        default_cause="disk-saturation",
     ),
     _build_rule(
         "FAULT",
@@ -226,6 +230,7 @@ RULES: tuple[Rule, ...] = (
         ),
         resource="memory",
         suspects=("major-fault-thrashing", "swap-thrashing"),
+        default_cause="major-fault-thrashing",
     ),
     _build_rule(
         "FILESYSTEM",
@@ -300,6 +305,7 @@ RULES: tuple[Rule, ...] = (
         ),
         resource="cpu",
         suspects=("cpu-exhausted", "cpu-quota-throttling", "thread-oversubscription", "kernel-thread-busy"),
+        default_cause="cpu-exhausted",
     ),
     _build_rule(
         "RUNNING",
@@ -308,6 +314,7 @@ RULES: tuple[Rule, ...] = (
         Text("{name} spends {value} % of its time on a CPU.", "{name} 有 {value} % 的时间在 CPU 上运行。"),
         resource="cpu",
         suspects=("cpu-hot-function", "database-hot-sql"),
+        default_cause="cpu-hot-function",
     ),
     _build_rule(
         "PIPE",

@@ -96,6 +96,7 @@ RULES: tuple[Rule, ...] = (
             "A disk at its own physical limit looks alike. Compare with the limits of the volume at the provider.",
             "达到自身物理极限的磁盘与此相同，请与云厂商的卷限额核对。",
         ),
-        source="/proc/diskstats: throughput against the queue, at least ten readings with two or more requests waiting",
+        source="/proc/diskstats: throughput against the queue, at least ten readings with two or more requests "
+        "waiting, or five that are more regular than chance",
     ),
 )

@@ -14,6 +14,7 @@ from culprit.domain.rules.measures.network.listeners import (
     QUEUE_WAIT,
     RUNNABLE_PCT,
 )
+from culprit.domain.rules.measures.network.shared_listeners import UNACCEPTED
 from culprit.domain.rules.measures.network.sockets import (
     CONNECT_US,
     CONNECTS_FAILED,
@@ -129,6 +130,7 @@ _LISTENERS: tuple[Rule, ...] = (
         suspects=("worker-pool-exhausted", "connection-limit"),
         related=(details.WAITING, details.BACKLOG, _ACCEPTED),
         causes=("worker-pool-exhausted",),
+        refuted_by=("F-NET-QUEUE-UNACCEPTED",),
         harm=True,
         caveats=Text(
             "Other rules determine why the program does not accept: CPU, locks, other services.",
@@ -136,6 +138,30 @@ _LISTENERS: tuple[Rule, ...] = (
         ),
         source="ss -ltn, the minimum of all samples, over Tcp.PassiveOpens; a longer queue would fill as well, so "
         "overflows do not count",
+    ),
+    Rule(
+        id="F-NET-QUEUE-UNACCEPTED",
+        title=Text("A program accepts none of its connections", "程序不接受属于它的连接"),
+        summary=Text(
+            "{sockets} sockets listen on the same port. At that of {process}, at least {least} connections wait in "
+            "every sample, each for {value} ms, while the program is idle and the queue of another socket is empty.",
+            "同一端口有 {sockets} 个监听套接字。{process} 的那个每次采样都有至少 {least} 个连接在等待，"
+            "每个等待 {value} ms，"
+            "而该程序空闲，另一套接字的队列为空。",
+        ),
+        measure=UNACCEPTED,
+        op=">=",
+        thresholds=(("warn", _NOTICEABLE),),
+        strength=Strength.MECHANISM,
+        use=Use("application", "saturation"),
+        related=(details.WAITING, details.BACKLOG, _ACCEPTED),
+        causes=("listen-queue-overflow",),
+        harm=True,
+        caveats=Text(
+            "An old process of a release that keeps its listening socket open looks like this.",
+            "发布后仍在收尾、却没有关闭监听套接字的旧进程就是这种表现。",
+        ),
+        source="socket(7), SO_REUSEPORT: the kernel divides connections by a hash, not by the length of the queues",
     ),
     Rule(
         id="F-NET-ACCEPT-STANDING",
@@ -168,7 +194,13 @@ _LISTENERS: tuple[Rule, ...] = (
         use=Use("application", "saturation"),
         causes=("worker-pool-exhausted",),
         refutes=("worker-pool-exhausted",),
-        refuted_by=(*OWN, *_GONE, "F-NET-LOSS-ELSEWHERE", "F-FLAME-INET-HASH-CONNECT"),
+        refuted_by=(
+            *OWN,
+            *_GONE,
+            "F-NET-LOSS-ELSEWHERE",
+            "F-FLAME-INET-HASH-CONNECT",
+            "F-NET-QUEUE-UNACCEPTED",
+        ),
         harm=True,
         caveats=Text("A process that was stopped leaves the same queue.", "被暂停的进程也会留下同样的队列。"),
         source="ss -ltn, the minimum of all samples, over Tcp.PassiveOpens; states and wait channels of threads",

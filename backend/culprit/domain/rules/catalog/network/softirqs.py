@@ -5,7 +5,7 @@ from __future__ import annotations
 from collectors.contract import Text
 from culprit.domain.rules.finding import Strength
 from culprit.domain.rules.measures.network.loss import NO_BUFFER, NO_ROOM, OVERLAY_PCT
-from culprit.domain.rules.measures.network.sockets import NETFILTER_PCT
+from culprit.domain.rules.measures.network.sockets import NETFILTER_PCT, RULES_PCT
 from culprit.domain.rules.measures.network.softirq_stacks import OTHER_HANDLER, PACKET_PATH, RECEIVING
 from culprit.domain.rules.rule import Condition, MetricReading, Rule, Threshold
 from culprit.domain.rules.use_method import Use
@@ -178,5 +178,26 @@ RULES: tuple[Rule, ...] = (
         use=Use("network", "utilization"),
         caveats=Text("Normal for firewalls and gateways.", "防火墙与网关本就如此。"),
         source="perf record: nft_*, ipt_do_table, nf_conntrack*, br_nf_*",
+    ),
+    Rule(
+        id="F-FW-RULES-COST",
+        title=Text("The CPU compares packets with firewall rules", "CPU 时间用于逐条匹配防火墙规则"),
+        summary=Text(
+            "{value} % of the used CPU time compares packets with firewall rules ({frames}).",
+            "所用 CPU 时间的 {value} % 用于将数据包与防火墙规则比较（{frames}）。",
+        ),
+        measure=RULES_PCT,
+        op=">",
+        thresholds=(("warn", Threshold("warn", 10.0, "percent: a tenth, as for any cause")),),
+        strength=Strength.CORRELATIONAL,
+        use=Use("network", "utilization"),
+        causes=("firewall-rules-many",),
+        suspects=("firewall-rules-many",),
+        refutes=("firewall-rules-many",),
+        caveats=Text(
+            "A gateway that does nothing else spends most of its little CPU time there.",
+            "仅作网关的主机，其不多的 CPU 时间本就主要用于此。",
+        ),
+        source="perf record: nft_do_chain, ipt_do_table, ip6t_do_table, ebt_do_table: rules are compared one by one",
     ),
 )

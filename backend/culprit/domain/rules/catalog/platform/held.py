@@ -68,6 +68,30 @@ RULES: tuple[Rule, ...] = (
         source="cgroup.freeze of v2, freezer.state of v1, with at least one process in the group",
     ),
     Rule(
+        id="F-FS-FROZEN",
+        title=Text("Writes wait for a frozen file system", "写入在等待被冻结的文件系统"),
+        summary=Text(
+            "A thread of {comm} waited {value} ms in {call}() at {path} before the write reached a device.",
+            "{comm} 的一个线程在 {path} 的 {call}() 中等待了 {value} ms，写入尚未到达设备。",
+        ),
+        measure=waits.FROZEN_WRITE,
+        op=">=",
+        thresholds=(
+            ("warn", Threshold("warn", 100.0, "users notice a tenth of a second (Miller 1968)")),
+            ("critical", Threshold("critical", 1000.0, "after a second users lose their flow of thought")),
+        ),
+        strength=Strength.DIRECT,
+        use=Use("disk", "saturation"),
+        causes=("filesystem-frozen",),
+        refutes=("filesystem-frozen",),
+        suspects=("filesystem-frozen",),
+        caveats=Text(
+            "A snapshot freezes a file system for a moment by design. Writes that create or remove files are not seen.",
+            "快照会短暂冻结文件系统，属正常现象；创建或删除文件的操作不在此列。",
+        ),
+        source="wait channel of a write: percpu_rwsem_wait of s_writers (fs/super.c, freeze_super)",
+    ),
+    Rule(
         id="F-FS-READ-ONLY",
         title=Text("The kernel made a file system read-only", "内核将文件系统改为只读"),
         summary=Text(

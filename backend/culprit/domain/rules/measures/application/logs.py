@@ -32,20 +32,39 @@ def _messages(kind: str) -> Callable[[HostView], Iterator[Measurement]]:
     return read
 
 
-def _failed(view: HostView) -> Iterator[Measurement]:
-    """Percent of the answered requests of a log whose status is 500 to 599."""
+def _share_of_requests(column: str) -> Callable[[HostView], Iterator[Measurement]]:
+    """Return a reader of the percent of the requests of each log that a column of the table `answers` counts."""
+
+    def read(view: HostView) -> Iterator[Measurement]:
+        for row in view.rows("answers"):
+            requests, count = row.number("requests"), row.number(column)
+            if requests and count is not None:
+                detail: Detail = {
+                    "name": row.text("comm"),
+                    "path": row.text("path"),
+                    "requests": round(requests),
+                    "status": round(row.number("worst") or 0),
+                }
+                interval = estimate_share(count / requests, requests)
+                value = 100.0 * count / requests
+                yield Measurement(value, (), (row.citation,), round(requests), (), detail, interval)
+
+    return read
+
+
+def _main_failing_client(view: HostView) -> Iterator[Measurement]:
+    """Percent of the failures of each log that one client has, which sends the smaller part of its requests.
+
+    Nothing where it sends more than half of them: then it is all clients, such as a proxy.
+    """
     for row in view.rows("answers"):
-        requests, failed = row.number("requests"), row.number("failed")
-        if requests and failed is not None:
-            detail: Detail = {
-                "name": row.text("comm"),
-                "path": row.text("path"),
-                "requests": round(requests),
-                "status": round(row.number("worst") or 0),
-            }
-            interval = estimate_share(failed / requests, requests)
-            value = 100.0 * failed / requests
-            yield Measurement(value, (), (row.citation,), round(requests), (), detail, interval)
+        requests, failed, part, sent = (
+            row.number(name) for name in ("requests", "failed", "client_failed", "client_requests")
+        )
+        if requests and failed and part is not None and sent is not None and 2 * sent < requests:
+            detail: Detail = {"name": row.text("comm"), "sent": round(100.0 * sent / requests)}
+            interval = estimate_share(part / failed, failed)
+            yield Measurement(100.0 * part / failed, (), (row.citation,), round(failed), (), detail, interval)
 
 
 def _about_log(view: HostView, row: TableRow) -> Subject:
@@ -69,9 +88,20 @@ def _flood_hours(view: HostView) -> Iterator[Measurement]:
             )
 
 
+#: Statuses 500 to 599.
 FAILED = build_listed_measure(
-    "logs.failed_pct", "pct", "Requests answered with an error", "以错误应答的请求", _LOGS, _failed
-)
+    "logs.failed_pct", "pct", "Requests answered with an error", "以错误应答的请求", _LOGS,
+    _share_of_requests("failed"),
+)  # fmt: skip
+FAILING_CLIENT = build_listed_measure(
+    "logs.one_client_pct", "pct", "Failures of the client that has most", "失败最多的客户端所占的失败", _LOGS,
+    _main_failing_client,
+)  # fmt: skip
+#: Status 499 of nginx.
+CLIENT_CLOSED = build_listed_measure(
+    "logs.given_up_pct", "pct", "Requests that clients gave up", "客户端放弃的请求", _LOGS,
+    _share_of_requests("given_up"),
+)  # fmt: skip
 
 
 def _count(kind: str, en: str, zh: str) -> Measure:

@@ -10,6 +10,9 @@ from culprit.domain.rules.finding import Measurement, MissingData, Reading
 from culprit.domain.rules.intervals import estimate_share
 from culprit.domain.rules.measures.application.counters import build_listed_measure
 from culprit.domain.rules.measures.derived import Detail
+from culprit.domain.rules.measures.service_time.accounts import ServiceTimes, TimeAccount
+from culprit.domain.rules.measures.service_time.activities import DNS
+from culprit.domain.rules.measures.service_time.shares import NEEDS, cite_time, read_accounts
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView, TableRow
 
@@ -21,6 +24,8 @@ FAILURES = ("server failure", _NO_ANSWER)
 #: The question that a server of a host answers if it resolves any name. RFC 1034, 5.3.1: a stub resolver depends
 #: on servers that resolve names for it.
 _SEARCH_DOMAIN = "search domain"
+#: Fewer queries than this show little about the mean.
+_MIN_QUERIES = 10
 
 
 def _has_known_age(row: TableRow) -> bool:
@@ -83,10 +88,14 @@ def _group_probes(view: HostView) -> dict[str, list[TableRow]]:
     return rows
 
 
-def _is_failure(row: TableRow) -> bool:
-    """Return whether a query failed. The root exists, so that it has no such name is an error of the server."""
+def _is_failure(row: TableRow, *, denies_all: bool = False) -> bool:
+    """Return whether a query failed.
+
+    That a name does not exist is an answer (RFC 2308), also for the root: a server of a company may know its own zones
+    only. With `denies_all`, programs have logged names that cannot be resolved, and it is the server that denies them.
+    """
     outcome, is_search = row.text("outcome"), row.text("question") == _SEARCH_DOMAIN
-    refused = outcome == ("refused" if is_search else "no such name")
+    refused = outcome == "refused" if is_search else denies_all and outcome == "no such name"
     return refused or outcome in FAILURES or outcome.startswith("unreachable")
 
 
@@ -101,12 +110,14 @@ def _failing_probes(view: HostView) -> Iterator[Measurement]:
 
     An error is the answer of the server to any such query. That no answer came may be chance, so it is a sample.
     """
+    reports = [row for row in view.rows("limit_messages") if row.text("kind") == "names_fail"]
     for server, sent in _group_probes(view).items():
         rows = _select_decisive(sent)
-        failed = [row for row in rows if _is_failure(row)]
+        failed = [row for row in rows if _is_failure(row, denies_all=bool(reports))]
         last = failed[-1].text("outcome") if failed else "answer"
         detail: Detail = {"server": server, "outcome": last, "count": len(rows)}
-        cites = tuple(row.citation for row in rows)
+        # Without the reports, names that do not exist would be answers.
+        cites = tuple(row.citation for row in (*rows, *(reports if failed else ())))
         share = len(failed) / len(rows)
         is_sampled = any(row.text("outcome") == _NO_ANSWER for row in failed)
         interval = estimate_share(share, len(rows)) if is_sampled else None
@@ -121,6 +132,61 @@ def _slow_probes(view: HostView) -> Iterator[Measurement]:
             row = max(answers, key=lambda item: item.number("time") or 0.0)
             detail: Detail = {"server": server, "count": len(answers)}
             yield Measurement(row.number("time") or 0.0, (), (row.citation,), len(answers), (), detail)
+
+
+def _longest_mean(view: HostView) -> dict[str, tuple[float, TableRow]]:
+    """Return for each name server the longest mean time of a query that the samples allow, in ms, and a row.
+
+    By Little's law it is the mean number of open queries divided by their rate. Queries that begin and end between two
+    samples are not counted, so the rate is at least that of those that were seen.
+    """
+    seconds = view.covered_seconds("dns_waits")
+    rows: dict[str, list[TableRow]] = defaultdict(list)
+    for row in view.rows("dns_waits"):
+        if (row.number("queries") or 0.0) >= _MIN_QUERIES:
+            rows[row.text("server")].append(row)
+    return {
+        server: (
+            1000.0 * seconds
+            * sum(row.number("waiting") or 0.0 for row in of)
+            / sum(row.number("queries") or 0.0 for row in of),
+            of[0],
+        )
+        for server, of in rows.items()
+    }  # fmt: skip
+
+
+def _queue_for_lookups(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
+    """Return how many times as long as a query a request to a service waits that looks names up, at least."""
+    means = _longest_mean(view)
+    for activity, target in account.amounts:
+        server = target.rsplit(":", 1)[0]
+        if activity == DNS and server in means:
+            mean_ms, row = means[server]
+            detail: Detail = {
+                "name": account.service.name, "server": server, "query": round(mean_ms),
+                "oldest": round(account.oldest_ms),
+            }  # fmt: skip
+            cites = (row.citation, *cite_time(account))
+            count = round(row.number("queries") or 0)
+            if mean_ms > 0:
+                yield Measurement(
+                    account.oldest_ms / mean_ms, account.service.subject, cites, count, (), detail
+                )
+
+
+def _longest_lookup(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
+    """Return the longest wait for a name server in the time of a service, as far as one open query shows it."""
+    del times
+    oldest = max((row.number("oldest") or 0.0 for row in view.rows("dns_waits")), default=0.0)
+    for (activity, target), amount in account.amounts.items():
+        if activity == DNS:
+            detail: Detail = {
+                "name": account.service.name, "server": target, "waiting": round(amount.number, 2),
+            }  # fmt: skip
+            cites = (*amount.citations, *cite_time(account))
+            longest_ms = min(amount.longest_ms, oldest)
+            yield Measurement(longest_ms, account.service.subject, cites, amount.samples, (), detail)
 
 
 OLDEST_QUERY = Measure(
@@ -144,3 +210,12 @@ FAILING_PROBES = build_listed_measure(
 SLOW_PROBES = build_listed_measure(
     "dns.answer_ms", "ms", "Longest answer of a name server", "域名服务器最慢的应答", _PROBES, _slow_probes
 )
+LONGEST_LOOKUP = Measure(
+    "dns.longest_lookup_ms", "ms", Text("Longest wait of a service for a name", "服务等待域名解析的最长时间"),
+    (*_WAITS, *NEEDS), read_accounts(_longest_lookup),
+)  # fmt: skip
+LOOKUP_QUEUE = Measure(
+    "dns.request_per_query_ratio", "ratio",
+    Text("Wait of a request, in times of a query", "请求等待与一次查询耗时之比"),
+    (*_WAITS, *NEEDS), read_accounts(_queue_for_lookups),
+)  # fmt: skip

@@ -112,6 +112,15 @@ def _sampled_stop(view: HostView) -> Iterator[Measurement]:
         yield Measurement(value, (("pid", str(pid)),), (citation,), len(own), stacks.quality_issues(), detail)
 
 
+def _stop_of_server(view: HostView) -> Iterator[Measurement]:
+    """The longest sampled stop of each JVM that has connections from clients."""
+    servers = {row.text("pid"): row for row in view.rows("tcp_waits") if row.text("direction") == "in"}
+    for item in _sampled_stop(view):
+        row = servers.get(dict(item.subject)["pid"])
+        if row is not None:
+            yield replace(item, citations=(*item.citations, row.citation))
+
+
 def _stop_on_cpu(view: HostView) -> Iterator[Measurement]:
     """Percent of the time in which these threads did not sleep that they were on a CPU."""
     for pid, rows in _list_stops(view):
@@ -223,6 +232,14 @@ SAMPLED_STOP = build_listed_measure(
     "剖析中 JVM 最长停顿",
     _PROFILE,
     _sampled_stop,
+)
+SERVER_STOP = build_listed_measure(
+    "jvm.longest_server_stop_ms",
+    "ms",
+    "Longest stop of a JVM that has clients, in the profile",
+    "剖析中有客户端的 JVM 的最长停顿",
+    (*_PROFILE, ("tcp_waits",)),
+    _stop_of_server,
 )
 STOP_ON_CPU = build_listed_measure(
     "jvm.stop_on_cpu_pct",

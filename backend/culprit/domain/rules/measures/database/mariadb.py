@@ -94,6 +94,20 @@ def _checkpoint_age(view: HostView) -> Iterator[Measurement]:
         yield Measurement(100.0 * value / limit, (), (age.citation, most.citation), 1)
 
 
+def _lock_time(view: HostView) -> Iterator[Measurement]:
+    """Measure how many sessions wait for rows on average: the time of all waits that ended, for each second.
+
+    By Little's law this is their mean number, without the bias of a single sample.
+    """
+    rows = index_counters(view, _COUNTERS)
+    time, waits = rows.get("innodb_row_lock_time"), rows.get("innodb_row_lock_waits")
+    spent_ms, ended = (row.number("change") if row else None for row in (time, waits))
+    if time is not None and waits is not None and spent_ms is not None and ended:
+        detail: Detail = {"mean_ms": round(spent_ms / ended), "per_s": round(ended, 1)}
+        number = round(waits.number("grown") or 0)
+        yield Measurement(spent_ms / 1e3, (), (time.citation, waits.citation), number, (), detail)
+
+
 PRESENT = build_presence(
     "mariadb.programs_count", Text("MariaDB and MySQL servers", "MariaDB 与 MySQL 服务"), r"mariadbd|mysqld"
 )
@@ -104,6 +118,22 @@ LOCK_WAIT = build_listed_measure(
     "等待其他会话行锁的最长时间",
     _NEEDS,
     _lock_wait,
+)
+LOCK_TIME = build_listed_measure(
+    "mariadb.lock_waiters_count",
+    "count",
+    "Sessions that wait for rows, on average",
+    "平均等待行锁的会话数",
+    _NEEDS,
+    _lock_time,
+)
+MEAN_LOCK_WAIT = build_listed_measure(
+    "mariadb.mean_lock_wait_ms",
+    "ms",
+    "Mean wait for a row",
+    "行锁平均等待时间",
+    _NEEDS,
+    read_ratio(_COUNTERS, ("innodb_row_lock_time",), "innodb_row_lock_waits"),
 )
 IDLE_BLOCKER = build_listed_measure(
     "mariadb.idle_blocker_s", "s", "Idle while others wait", "空闲事务阻塞他人的时间", _NEEDS, _idle_blocker

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 
 import numpy as np
@@ -9,11 +10,15 @@ import numpy as np
 from collectors.contract import Values
 from culprit.domain.rules.finding import Citation, Measurement
 from culprit.domain.rules.measures.derived import Detail, build_measure
+from culprit.domain.rules.readings import measure_spans_s
 from culprit.domain.rules.view import HostView, TableRow, ViewSeries
 
 #: Readings that show a ceiling, and the queue that shows that the device had enough to do in each of them.
 _MIN_READINGS = 10
 _MIN_QUEUE = 2.0
+#: Fewer readings show it too if requests are more regular than chance. Of so few, chance makes 1 in 100 as regular.
+_FEW_READINGS = 5
+_REGULAR_Z = -2.326
 
 
 def _deleted(view: HostView) -> list[Measurement]:
@@ -86,7 +91,8 @@ def _ceilings(view: HostView) -> list[Measurement]:
     """Measure how little the throughput of a device varies while requests queue, in percent of its mean.
 
     Requests or bytes, the one that varies less: a volume is limited in one of them. Only readings count in which the
-    device had a queue; a load that varies then shows in the queue and not in the throughput.
+    device had a queue; a load that varies then shows in the queue and not in the throughput. Few readings count if the
+    number of requests varies less than that of independent ones would (index of dispersion: Cox and Lewis 1966).
     """
     results = []
     for queue in view.series_of("disk.aqu"):
@@ -96,8 +102,11 @@ def _ceilings(view: HostView) -> list[Measurement]:
             "MB": _sum_series(view, dev, ("disk.read_mb_s", "disk.write_mb_s"), len(queue.t_ns)),
         }
         waiting = queue.values[:, 0] >= _MIN_QUEUE
-        if int(waiting.sum()) < _MIN_READINGS:
-            continue
+        count = int(waiting.sum())
+        if count < _MIN_READINGS:
+            rate, spans_s = rates["requests"], measure_spans_s(queue.t_ns)
+            if count < _FEW_READINGS or rate is None or not _is_regular((rate * spans_s)[waiting]):
+                continue
         spreads = {
             name: (
                 100.0 * float(values[waiting].std() / values[waiting].mean()),
@@ -116,6 +125,19 @@ def _ceilings(view: HostView) -> list[Measurement]:
             )
         )
     return results
+
+
+def _is_regular(requests: Values) -> bool:
+    """Return whether numbers of requests vary less than independent requests would, by chance in 1 of 100 cases.
+
+    The bound is that of the chi-square distribution, by the approximation of Wilson and Hilferty (1931).
+    """
+    mean, freedom = float(requests.mean()), len(requests) - 1
+    if not mean > 0:
+        return False
+    dispersion = float(((requests - mean) ** 2).sum()) / mean
+    spread = 2.0 / (9.0 * freedom)
+    return dispersion <= freedom * (1.0 - spread + _REGULAR_Z * math.sqrt(spread)) ** 3
 
 
 def _sum_series(view: HostView, dev: str, metrics: tuple[str, ...], count: int) -> Values | None:

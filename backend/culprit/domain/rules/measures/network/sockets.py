@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -21,6 +22,8 @@ PORT_SEARCH = (
     r"|inet_csk_find_open_port|inet_csk_bind_conflict|inet_bind_conflict|inet_hash_connect|inet_bhash2_conflict"
 )
 NETFILTER = r"^nft_|^ipt_do_table|^nf_hook|^nf_conntrack|^br_nf_|^xt_|iptable_|ip6t_do_table"
+#: The loops of the packet filters over their rules.
+_RULE_LOOPS = r"^nft_do_chain|^ipt_do_table|^ip6t_do_table|^ebt_do_table"
 _FRAME_SAMPLES = 30
 
 
@@ -48,7 +51,10 @@ def _port_use(view: HostView) -> Sequence[Measurement]:
 
 
 def _unanswered(view: HostView) -> Sequence[Measurement]:
-    """Handshakes a second that were sent again, while several wait for one peer elsewhere that does not take them."""
+    """Handshakes a second that were sent again, while several wait for one peer elsewhere that does not take them.
+
+    Nothing where several addresses have as many: then the path that they share loses them, not each peer.
+    """
     elsewhere = [
         row
         for row in view.rows("tcp_destinations")
@@ -57,6 +63,11 @@ def _unanswered(view: HostView) -> Sequence[Measurement]:
     top = max(elsewhere, key=lambda row: read_cell(row, "syn_sent"), default=None)
     again = read_event_rate(view, "tcp.syn_retrans_per_s")
     if top is None or not again.citations or read_cell(top, "syn_sent") < MIN_UNANSWERED:
+        return ()
+    waiting: Counter[str] = Counter()
+    for row in elsewhere:
+        waiting[row.text("peer")] += int(read_cell(row, "syn_sent"))
+    if sum(count >= MIN_UNANSWERED for count in waiting.values()) > 1:
         return ()
     peer = f"{top.text('peer')}:{top.text('port')}"
     detail: Detail = {
@@ -244,6 +255,14 @@ PORT_SEARCH_PCT = _measure(
     "CPU time in the search for a port",
     "查找端口的 CPU 占比",
     lambda view: _on_cpu(view, PORT_SEARCH, by_process=True),
+    "perf_record",
+)
+RULES_PCT = _measure(
+    "stacks.firewall_rules_pct",
+    "pct",
+    "CPU time in loops over firewall rules",
+    "逐条匹配防火墙规则的 CPU 占比",
+    lambda view: _on_cpu(view, _RULE_LOOPS, by_process=False),
     "perf_record",
 )
 NETFILTER_PCT = _measure(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from culprit.domain.rules.finding import Measurement, Subject
 from culprit.domain.rules.intervals import estimate_share
 from culprit.domain.rules.measures.derived import Detail, build_measure, cite_rows
+from culprit.domain.rules.measures.service_time.activities import FILESYSTEM
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView, TableRow
 
@@ -155,6 +156,35 @@ def _read_only(view: HostView) -> list[Measurement]:
     ]
 
 
+def _frozen_writes(view: HostView) -> list[Measurement]:
+    """Measure the longest wait of each program in a write, before it reaches the block device of its file system.
+
+    Remote and FUSE file systems have a device of major number 0 and are not meant here. 0 where no program waited so.
+    """
+    programs: defaultdict[str, list[TableRow]] = defaultdict(list)
+    for row in view.rows("thread_time"):
+        device = row.text("device")
+        if row.text("activity") == FILESYSTEM and device and not device.startswith("0:"):
+            programs[row.text("pid")].append(row)
+    longest = [max(rows, key=lambda row: row.number("longest_ms") or 0.0) for rows in programs.values()]
+    if not longest:
+        return [
+            Measurement(0.0, (), (row.citation,), int(row.number("samples") or 0))
+            for row in view.rows("process_time")[:1]
+        ]
+    return [
+        Measurement(
+            row.number("longest_ms") or 0.0,
+            (("pid", row.text("pid")),),
+            (row.citation,),
+            int(row.number("samples") or 0),
+            (),
+            {"comm": row.text("comm"), "path": row.text("target"), "call": row.text("detail")},
+        )
+        for row in longest
+    ]
+
+
 REMOTE_MOUNT = _build_wait("remote_mount", "Threads that wait for a file server", "等待文件服务器的线程数")
 FUSE_MOUNT = _build_wait("fuse_mount", "Threads that wait for a FUSE program", "等待 FUSE 程序的线程数")
 JOURNAL = _build_wait("journal", "Threads that wait for the journal", "等待文件系统日志的线程数")
@@ -181,6 +211,10 @@ QUEUE_FROZEN = _build_wait(
 STOPPED = build_measure("processes.stopped", "count", "Stopped processes", "被停止的进程", _NEEDS, _stopped)
 TRACED = build_measure("processes.traced", "count", "Traced processes", "被跟踪的进程", _NEEDS, _traced)
 FROZEN = build_measure("cgroups.frozen", "count", "Frozen control groups", "被冻结的控制组", _NEEDS, _frozen)
+FROZEN_WRITE = build_measure(
+    "waits.frozen_write_ms", "ms", "Longest write that waits for its file system", "等待文件系统的最长一次写入",
+    (("proc_threads",),), _frozen_writes,
+)  # fmt: skip
 READ_ONLY = build_measure(
     "mounts.read_only_by_error",
     "count",

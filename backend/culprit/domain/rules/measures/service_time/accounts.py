@@ -10,18 +10,21 @@ from culprit.domain.rules.measures.places import is_inside_group
 from culprit.domain.rules.measures.service_time.activities import CLIENT, HELD, RUNNABLE
 from culprit.domain.rules.measures.service_time.amounts import Amount, Key, Share, add_amounts, compute_share
 from culprit.domain.rules.measures.service_time.requests import (
-    MOST_THREADS,
     NO_CALLS,
     RequestLoad,
+    ServiceCalls,
+    add_transfers,
     add_unanswered,
     add_unix_calls,
     claim_sockets,
     count_calls,
+    count_unanswered,
     list_callees,
     list_unix_links,
     place_requests,
     read_load,
     release_polls,
+    resolve_polls,
     select_rows,
 )
 from culprit.domain.rules.measures.service_time.services import (
@@ -30,13 +33,16 @@ from culprit.domain.rules.measures.service_time.services import (
     ServiceMap,
     index_rows,
     map_services,
+    normalize_target,
     sum_column,
 )
 from culprit.domain.rules.measures.service_time.sessions import divide_by_sessions
 from culprit.domain.rules.measures.service_time.sources import cite_services
 from culprit.domain.rules.measures.service_time.stopped import find_stopped, stop_requests, stop_threads
 from culprit.domain.rules.measures.service_time.thread_amounts import (
+    MOST_THREADS,
     ThreadAmounts,
+    add_lookups,
     get_window_ms,
     read_thread_amounts,
     read_throttled_groups,
@@ -183,7 +189,7 @@ def _build_accounts(view: HostView, services: ServiceMap) -> list[TimeAccount]:
     for service in services.services:
         mine = select_rows(connections, service)
         seen = read_thread_amounts(service, rows, limits, window_ms)
-        threads.append(claim_sockets(release_polls(seen, mine), mine))
+        threads.append(resolve_polls(claim_sockets(release_polls(seen, mine), mine)))
     busy = [
         add_unanswered(select_rows(connections, service), item)
         for service, item in zip(services.services, threads, strict=True)
@@ -197,9 +203,10 @@ def _build_accounts(view: HostView, services: ServiceMap) -> list[TimeAccount]:
     sources = cite_services(view, services.services, links)
     accounts = []
     for at, service in enumerate(services.services):
-        load = loads[at]
+        load = add_transfers(loads[at], threads[at])
         amounts, idle = place_requests(load, busy[at], threads[at])
         amounts = divide_by_sessions(view, service, amounts)
+        amounts = add_lookups(view.rows("dns_waits"), service, amounts)
         if service.pids <= stopped:
             amounts = stop_requests(amounts)
         # While connections queue, a thread that waits for the data of another one is not free.
@@ -252,14 +259,15 @@ def _connect(
         amounts: Sequence[Mapping[Key, Amount]],
     ) -> tuple[list[Mapping[str, LocalService]], list[RequestLoad]]:
         callees = [list_callees(*item, services) for item in zip(services.services, amounts, strict=True)]
-        called = count_calls(amounts, callees)
+        called = _add_unowned_calls(count_calls(amounts, callees), view.rows("tcp_waits"), services)
         return callees, [
             read_load(
                 select_rows(connections, service),
                 select_rows(listeners, service),
                 called.get(service.pids, NO_CALLS),
+                item,
             )
-            for service in services.services
+            for service, item in zip(services.services, threads, strict=True)
         ]
 
     _, loads = measure(busy)
@@ -273,6 +281,25 @@ def _connect(
         for load, amounts, item, service in zip(loads, busy, threads, services.services, strict=True)
     ]
     return linked, *measure(linked)
+
+
+def _add_unowned_calls(
+    called: Mapping[frozenset[str], ServiceCalls], rows: Sequence[TableRow], services: ServiceMap
+) -> Mapping[frozenset[str], ServiceCalls]:
+    """Return the calls of services with those whose caller is not known: its socket closed before it was looked up."""
+    result = dict(called)
+    for row in rows:
+        if row.number("pid") or row.text("direction") != "out" or not row.number("waiting"):
+            continue
+        callee = services.find_by_target(normalize_target(row.text("peer")))
+        if callee is not None:
+            known, amount = result.get(callee.pids, NO_CALLS), count_unanswered(row)
+            result[callee.pids] = ServiceCalls(
+                known.number + amount.number,
+                max(known.longest_ms, amount.longest_ms),
+                (*known.citations, *amount.citations),
+            )
+    return result
 
 
 def _select_others(users: Sequence[CpuUser], service: LocalService) -> tuple[CpuUser, ...]:

@@ -13,6 +13,7 @@ RUNNABLE = "runnable"
 THROTTLED = "throttled"
 PEER = "peer"
 DNS = "dns"
+FILESYSTEM = "filesystem"
 #: A thread that a tracer, a signal or its control group has stopped.
 STOPPED = "tracer"
 CLIENT = "client"
@@ -28,7 +29,7 @@ BUSY = frozenset(
             THROTTLED,
             "disk",
             "fault",
-            "filesystem",
+            FILESYSTEM,
             "permission",
             "lock",
             PEER,

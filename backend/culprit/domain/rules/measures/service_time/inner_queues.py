@@ -21,22 +21,40 @@ _LEAST_CONNECTIONS = 2.0
 _MOST_WAITING = 0.5
 #: A pool that is used up has all of its connections at any time; with fewer, a request could open a further one.
 _LEAST_OF_MOST = 0.9
+#: The most calls that are in progress at once behind one lock.
+_SINGLE_CALL = 1.0
 _NEEDS = (("proc_threads",), ("tcp_waits",))
 
 
+def _inside_loop(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
+    """Requests inside an event loop: it takes requests without a thread each."""
+    del times
+    seen = {activity for activity, _ in (*account.idle, *account.amounts)}
+    if "events" in seen and "park" not in seen:
+        yield from _inside_per_connection(view, account)
+
+
+def _inside_runtime(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
+    """Requests inside a runtime that parks threads and runs many tasks on few of them (Go).
+
+    It has locks of its own. Behind one that is held during a call, no two calls are in progress at once: a mean above
+    one excludes it.
+    """
+    del times
+    if any(activity == "park" for activity, _ in (*account.idle, *account.amounts)):
+        yield from _inside_per_connection(view, account, _SINGLE_CALL)
+
+
 def _inside_per_connection(
-    view: HostView, times: ServiceTimes, account: TimeAccount
+    view: HostView, account: TimeAccount, more_calls_than: float = 0.0
 ) -> Iterator[Measurement]:
     """Requests that no thread and no peer works on, for each connection to a peer on which no answer is due.
 
-    Only event loops are measured: they take requests without a thread each. A runtime that parks threads has locks of
-    its own, which look the same. A request whose data a peer has not acknowledged has its connection and waits for the
-    network. A pool whose number of connections changes has not reached its limit.
+    A request whose data a peer has not acknowledged has its connection and waits for the network. A pool whose number
+    of connections changes has not reached its limit. Peers with no more calls in progress than stated are left out.
     """
-    del times
     inside = account.amounts.get((UNKNOWN, ""))
-    seen = {activity for activity, _ in (*account.idle, *account.amounts)}
-    if inside is None or "events" not in seen or "park" in seen:
+    if inside is None:
         return
     groups: dict[str, list[TableRow]] = defaultdict(list)
     for row in view.rows("tcp_waits"):
@@ -48,6 +66,8 @@ def _inside_per_connection(
         connections = sum_column(rows, "connections")
         busy = sum_column(rows, "waiting") + sum_column(rows, "unsent")
         if connections < _LEAST_CONNECTIONS or busy > _MOST_WAITING * connections or not _is_used_up(rows):
+            continue
+        if more_calls_than and busy <= more_calls_than:
             continue
         detail: Detail = {
             "name": account.service.name,
@@ -70,5 +90,15 @@ INSIDE_PER_CONNECTION = Measure(
     "ratio",
     Text("Requests inside for each connection", "每个连接对应的内部排队请求"),
     _NEEDS,
-    read_accounts(_inside_per_connection),
+    read_accounts(_inside_loop),
+)
+INSIDE_RUNTIME = Measure(
+    "app.inside_runtime_per_connection",
+    "ratio",
+    Text(
+        "Requests inside for each connection, of a runtime with tasks",
+        "每个连接对应的内部排队请求（协程运行时）",
+    ),
+    _NEEDS,
+    read_accounts(_inside_runtime),
 )

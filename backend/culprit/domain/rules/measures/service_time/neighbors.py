@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
@@ -14,6 +15,9 @@ from culprit.domain.rules.measures.service_time.accounts import ServiceTimes, Ti
 from culprit.domain.rules.measures.service_time.shares import NEEDS, Detail, read_accounts
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView
+
+#: Names of processes that run the program of a file: many different programs have each of them.
+_INTERPRETER = re.compile(r"(ba|da|z|k|a)?sh$|busybox$|python|perl|ruby|node$|java$|php|lua")
 
 
 def _list_related(times: ServiceTimes, account: TimeAccount) -> list[TimeAccount]:
@@ -64,7 +68,8 @@ def _neighbor(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iter
     """Percent of the CPU time of other programs that one of them used, its children included.
 
     A program is a process whose parent is an ancestor of the service too, such as a unit of systemd, a container or a
-    job of cron. Where none of them uses most of the time, the host has more work than CPUs.
+    job of cron; or all processes with one name, such as two jobs that sort. The name of an interpreter or a shell names
+    no program. Where none of them uses most of the time, the host has more work than CPUs.
     """
     rows = view.rows("processes") or view.rows("process_time")
     parents = {row.text("pid"): row.text("ppid") for row in rows}
@@ -72,13 +77,16 @@ def _neighbor(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iter
     related = _list_pids(accounts)
     above = {pid for item in related for pid in _list_ancestors(item, parents)}
     used: defaultdict[str, float] = defaultdict(float)
+    by_name: defaultdict[str, float] = defaultdict(float)
     users = [user for user in list_cpu_users(view) if user.pid not in related]
     for user in users:
         path = [user.pid, *_list_ancestors(user.pid, parents)]
         used[next((pid for pid, parent in pairwise(path) if parent in above), path[-1])] += user.share
+        if not _INTERPRETER.match(user.name):
+            by_name[user.name] += user.share
     total = sum(used.values())
     if total > 0:
-        share = 100.0 * max(used.values()) / total
+        share = 100.0 * max((*used.values(), *by_name.values())) / total
         yield Measurement(
             share, account.service.subject, (*cite_rows(rows), *_cite_related(accounts)), len(users)
         )

@@ -16,21 +16,23 @@ from culprit.domain.rules.measures.service_time.services import (
     normalize_target,
     sum_column,
 )
-from culprit.domain.rules.measures.service_time.thread_amounts import BUSY_SERVER, ThreadAmounts
+from culprit.domain.rules.measures.service_time.thread_amounts import BUSY_SERVER, MOST_THREADS, ThreadAmounts
 from culprit.domain.rules.view import TableRow
 from culprit.domain.statistics.intervals import wilson_interval
 
 #: Fewer idle serving threads than this, on average, mean that the next request finds none.
 IDLE_SERVER = 0.5
-#: With at least so many of its threads busy, requests queue for what the threads do: more of them are busy than free.
-MOST_THREADS = 0.5
 #: A server with a thread for each request has at least so many threads in condition variables for a request that no
 #: busy thread holds: threads start and end in the capture, and requests whose clients have gone still count. There are
 #: so many times as many as busy ones: they are not the background threads of a runtime.
 _THREAD_EACH = 0.5
 _OUTNUMBERED = 10.0
+_SEVERAL = 2.0
 #: System calls that show no descriptor: the collector guesses which socket of the process they wait for.
 _POLLS = frozenset(("poll", "ppoll"))
+#: System calls that move data of a file to a client, and what they wait for at the file.
+_TRANSFERS = frozenset(("sendfile", "sendfile64", "splice"))
+_STORAGE = frozenset(("disk", "fault", "filesystem"))
 _RECEIVES = frozenset(("read", "readv", "recvfrom", "recvmsg", "recv"))
 
 
@@ -79,7 +81,7 @@ def add_unanswered(connections: Sequence[TableRow], threads: ThreadAmounts) -> M
         if row.text("direction") == "out":
             requested[PEER, normalize_target(row.text("peer"))].append(row)
     for key, rows in requested.items():
-        unanswered = add_amounts(_count_unanswered(row) for row in rows)
+        unanswered = add_amounts(count_unanswered(row) for row in rows)
         known = amounts.get(key)
         if known is None or unanswered.number > known.number:
             amounts[key] = replace(unanswered, operation=known.operation if known else "")
@@ -162,6 +164,56 @@ def claim_sockets(threads: ThreadAmounts, connections: Sequence[TableRow]) -> Th
     )
 
 
+def accepts_for_itself(threads: ThreadAmounts) -> bool:
+    """Return whether each worker accepts the connections that it serves: most idle threads, several, are in accept().
+
+    Such a worker holds no connection but the one that it serves, so a request on an accepted connection is in its
+    hands, whether or not it has read all of it: FastCGI leaves the end of the input unread. In a pool behind one
+    acceptor, accepted connections queue, and where all workers are busy the acceptor is the only idle thread.
+    """
+    accepting = sum(amount.number for (activity, _), amount in threads.idle.items() if activity == "accept")
+    return accepting >= _SEVERAL and accepting > MOST_THREADS * threads.free
+
+
+def resolve_polls(threads: ThreadAmounts) -> ThreadAmounts:
+    """Return the amounts of workers that accept for themselves, with polls on unknown sockets counted as waits.
+
+    Such a worker is idle in accept() and nowhere else, so that a poll is part of a request. Sockets are looked up once
+    in a while, so that short ones are unknown. Unknown polls wait for what the known ones wait for, or for
+    something that nothing shows.
+    """
+    unknown = threads.idle.get(("events", ""))
+    if unknown is None or unknown.operation not in _POLLS or not accepts_for_itself(threads):
+        return threads
+    known = {key: amount for key, amount in threads.busy.items() if amount.operation in _POLLS}
+    total = sum(amount.number for amount in known.values())
+    idle = {key: amount for key, amount in threads.idle.items() if key != ("events", "")}
+    free = max(0.0, threads.free - unknown.number)
+    if total <= 0:
+        ambiguous = {**threads.ambiguous, ("events", ""): unknown}
+        return replace(threads, idle=idle, free=free, ambiguous=ambiguous)
+    busy = dict(threads.busy)
+    for key, amount in known.items():
+        number, low, high = (
+            amount.number / total * bound for bound in (unknown.number, unknown.low, unknown.high)
+        )
+        busy[key] = add_amounts((amount, replace(unknown, number=number, low=low, high=high)))
+    return replace(threads, busy=busy, idle=idle, free=free)
+
+
+def add_transfers(load: RequestLoad, threads: ThreadAmounts) -> RequestLoad:
+    """Return the requests, at least as many as threads that wait for a disk while they send a file to a client.
+
+    Counters of a connection show no request any more once a part of the answer was sent.
+    """
+    sending = sum(
+        amount.number
+        for (activity, _), amount in threads.busy.items()
+        if activity in _STORAGE and amount.operation in _TRANSFERS
+    )
+    return replace(load, waiting=max(load.waiting, sending))
+
+
 def _count_owed(rows: Sequence[TableRow]) -> tuple[float, float]:
     """Return how many requests were unanswered or not acknowledged on connections, on average and at most."""
     connections = sum_column(rows, "connections")
@@ -173,7 +225,7 @@ def _count_owed(rows: Sequence[TableRow]) -> tuple[float, float]:
     return owed, max(owed, connections * high)
 
 
-def _count_unanswered(row: TableRow) -> Amount:
+def count_unanswered(row: TableRow) -> Amount:
     """Return the requests that a peer owes. The bounds are those of the part of the samples in which it owed any."""
     number, samples = row.number("waiting") or 0.0, max(1, int(row.number("samples") or 0))
     part = min(1.0, (row.number("waiting_samples") or 0.0) / samples)
@@ -217,13 +269,18 @@ def count_calls(
 
 
 def read_load(
-    connections: Sequence[TableRow], listening: Sequence[TableRow], calls: ServiceCalls
+    connections: Sequence[TableRow],
+    listening: Sequence[TableRow],
+    calls: ServiceCalls,
+    threads: ThreadAmounts,
 ) -> RequestLoad:
     """Return the requests of a service: as its connections show them, or as its local callers do, if these are more."""
     inbound = [row for row in connections if row.text("direction") == "in"]
-    waiting = sum_column(inbound, "waiting")
+    waiting, unread = sum_column(inbound, "waiting"), sum_column(inbound, "unread")
+    if accepts_for_itself(threads):
+        waiting, unread = waiting + unread, 0.0
     unaccepted = sum(map(_count_queued, listening))
-    queued = sum_column(inbound, "unread") + unaccepted
+    queued = unread + unaccepted
     oldest = max((row.number("oldest") or 0.0 for row in inbound), default=0.0)
     citations = tuple(row.citation for row in (*inbound, *listening))
     if calls.number > waiting + queued:

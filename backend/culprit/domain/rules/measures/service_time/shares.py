@@ -71,6 +71,14 @@ def _waiting(view: HostView, times: ServiceTimes, account: TimeAccount) -> Itera
         yield Measurement(value, account.service.subject, _cite_requests(account), account.samples)
 
 
+def _queued_part(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
+    del view, times
+    every = account.waiting + account.queued
+    if account.citations and every > 0:
+        value = 100.0 * account.queued / every
+        yield Measurement(value, account.service.subject, account.citations, account.samples)
+
+
 def _queued(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
     del view, times
     if account.citations:
@@ -284,6 +292,10 @@ WAITING = Measure(
 QUEUED = Measure(
     "service.requests_queued", "count", Text("Requests that no thread has taken", "尚无线程接手的请求"), NEEDS,
     read_accounts(_queued),
+)  # fmt: skip
+QUEUED_PART = Measure(
+    "service.queued_pct", "pct", Text("Requests that no thread has taken, of all", "尚未接手的请求占比"), NEEDS,
+    read_accounts(_queued_part),
 )  # fmt: skip
 IS_NAMED = Measure(
     "service.is_named", "bool", Text("The diagnosis is about it", "诊断对象"), NEEDS, read_accounts(_is_named)

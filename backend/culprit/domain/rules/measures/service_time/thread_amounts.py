@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from culprit.domain.rules.finding import Citation
 from culprit.domain.rules.measures.service_time.activities import (
+    AMBIGUOUS,
     CLIENT,
     DNS,
     EXACT,
@@ -25,11 +26,16 @@ from culprit.domain.rules.measures.service_time.activities import (
 from culprit.domain.rules.measures.service_time.amounts import Amount, Key, add_amounts, bound_sampled
 from culprit.domain.rules.measures.service_time.services import LocalService, normalize_target, sum_column
 from culprit.domain.rules.view import TableRow
+from culprit.domain.statistics.intervals import wilson_interval
 
 #: Threads are sampled one after the other, so that one that never woke was seen asleep for a little less than all time.
 _NEARLY_ALL = 0.95
+#: One for the address of each kind, A and AAAA, at the same time.
+QUERIES_OF_LOOKUP = 2
 #: Busy threads on average from which on one is busy nearly always: a request then waits nine service times (M/M/1).
 BUSY_SERVER = 0.9
+#: With at least so many of its threads busy, requests queue for what the threads do: more of them are busy than free.
+MOST_THREADS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +85,11 @@ def read_thread_amounts(
 
 
 def _are_resolvers_busy(rows: Sequence[TableRow], busy: Mapping[Key, Amount]) -> bool:
+    """Return whether the threads that ever look up names may always do so: samples show it for most of the time."""
     resolvers = sum_column((row for row in rows if row.text("activity") == DNS), "threads")
-    waiting = sum(amount.number for (activity, _), amount in busy.items() if activity == DNS)
-    return resolvers > 0 and waiting >= BUSY_SERVER * resolvers
+    waiting = [amount for (activity, _), amount in busy.items() if activity == DNS]
+    most = sum(amount.number for amount in waiting) >= MOST_THREADS * resolvers
+    return resolvers > 0 and most and sum(amount.high for amount in waiting) >= BUSY_SERVER * resolvers
 
 
 def _count_never_woken(rows: Sequence[TableRow], window_ms: float) -> int:
@@ -146,6 +154,36 @@ def _read_bounds(row: TableRow, number: float, rest: float) -> tuple[float, floa
 
 def _sum_time(rows: Sequence[TableRow], activity: str) -> float:
     return sum_column((row for row in rows if row.text("activity") == activity), "time_ms")
+
+
+def add_lookups(
+    queries: Sequence[TableRow], service: LocalService, amounts: Mapping[Key, Amount]
+) -> Mapping[Key, Amount]:
+    """Return the amounts of a service with look-ups of names that no thread of it waits for.
+
+    Runtimes with an event loop (Go, Node with its own resolver) send a query and continue, so their threads look idle.
+    The table `dns_waits` has the mean number of open queries of its user. A look-up sends two at once, for A and AAAA
+    (getaddrinfo(3), RFC 8305), and at least one request waits for it; all that wait may share it.
+    """
+    unclear = {key: amount for key, amount in amounts.items() if key[0] in AMBIGUOUS}
+    total = add_amounts(unclear.values())
+    users = {row.number("uid") for row in service.rows}
+    mine = [
+        row
+        for row in queries
+        if row.number("waiting") and not row.number("kept") and row.number("uid") in users
+    ]
+    if not total.number or not mine or any(activity == DNS for activity, _ in amounts):
+        return amounts
+    samples = int(max(row.number("samples") or 1 for row in mine))
+    open_queries = sum_column(mine, "waiting")
+    number = min(total.number, open_queries / QUERIES_OF_LOOKUP)
+    low = number * wilson_interval(min(1.0, number), samples)[0] / min(1.0, number)
+    longest = max(row.number("oldest") or 0.0 for row in mine)
+    part = Amount(number, low, total.high, samples, longest, "", tuple(row.citation for row in mine))
+    rest = 1.0 - number / total.number
+    left = {key: replace(amount, number=amount.number * rest, low=0.0) for key, amount in unclear.items()}
+    return {**amounts, **left, (DNS, mine[0].text("server")): part}
 
 
 @dataclass(frozen=True, slots=True)
