@@ -29,6 +29,7 @@ ACTIONS: Mapping[str, str] = {
     "capture.cancel": "investigator",
     "capture.import": "investigator",
     "profile.compare": "investigator",
+    "profile.disassemble": "investigator",  # the code of programs, as raw bytes
     "finding.read": "viewer",
     "playbook.read": "viewer",
     "threshold.manage": "admin",
@@ -71,6 +72,7 @@ ACTIONS: Mapping[str, str] = {
     "host.retire": "admin",
     "credential.manage": "admin",
     "network.manage": "admin",
+    "debuginfod.manage": "admin",
     "service.manage": "admin",
     "sign_in.manage": "admin",
     "storage.read": "admin",
@@ -88,7 +90,7 @@ class Purpose:
     paths: tuple[str, ...]
     actions: frozenset[str]
 
-    def reaches(self, path: str) -> bool:
+    def allows_path(self, path: str) -> bool:
         """Return whether a request to `path` is within the purpose."""
         return any(path == item or path.startswith(f"{item}/") for item in self.paths)
 

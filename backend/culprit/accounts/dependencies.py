@@ -129,7 +129,7 @@ def _authenticate_token(session: Session, request: Request, token: str) -> Actor
     if seen_at is not None and utc_now() - seen_at > TOKEN_SUSPENSION_AFTER:
         raise UnauthenticatedError("auth.token_rests", days=TOKEN_SUSPENSION_AFTER.days)
     purpose = PURPOSES[stored.purpose] if stored.purpose is not None else None
-    if purpose is not None and not purpose.reaches(request.url.path):
+    if purpose is not None and not purpose.allows_path(request.url.path):
         raise ForbiddenError("auth.token_purpose", action=f"{request.method} {request.url.path}"[:200])
     if stored.last_used_at is None or utc_now() - stored.last_used_at > LAST_SEEN_INTERVAL:
         session.execute(

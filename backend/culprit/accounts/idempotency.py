@@ -41,7 +41,7 @@ class IdempotentRequest:
     path: str
     key: str | None
 
-    def seen(self) -> bool:
+    def is_done(self) -> bool:
         """Return whether the operation is done, so that no preparation is needed."""
         if self.key is None:
             return False
@@ -74,7 +74,7 @@ class IdempotentRequest:
             .returning(IdempotencyKey.id)
         ).scalar()
         if claimed is None:
-            return self._again(digest)
+            return self._replay_response(digest)
         result = make()
         stored = self.session.get_one(IdempotencyKey, claimed)
         stored.status = status
@@ -84,7 +84,7 @@ class IdempotentRequest:
     def _find_key(self) -> IdempotencyKey | None:
         return find_key(self.session, self.actor.id, self.key)
 
-    def _again(self, digest: bytes) -> JSONResponse:
+    def _replay_response(self, digest: bytes) -> JSONResponse:
         first = self._find_key()
         assert first is not None
         if first.request_hash != digest:

@@ -35,13 +35,13 @@ from culprit.infra.db.uuid7 import new_uuid7
 from culprit.infra.settings import Settings
 from culprit.web.errors import OverloadedError, TooManyRequestsError
 
-#: A stream ends at most CHECK_S plus one iteration (TURN_MS) after the access of its reader.
+#: A stream ends at most CHECK_S plus one iteration (ITERATION_MS) after the access of its reader.
 CHECK_S = 1.5
-TURN_MS = 1_500
+ITERATION_MS = 1_500
 #: A stream ends if its access was not checked for this long, because the database was not available.
-UNCHECKED_S = 4.5
+MAX_UNCHECKED_S = 4.5
 #: Streams that a process does not report again are not counted after this time.
-COUNTED_S = 15
+COUNT_EXPIRY_S = 15
 RETRY_S = 30
 POLL_THREADS = 3
 BROKER_PAUSE_S = 10.0
@@ -70,9 +70,9 @@ class LiveStream:
         self._streams = streams
 
     @property
-    def ended(self) -> bool:
-        """Return whether it must end: its access ended, or was not checked for UNCHECKED_S."""
-        return self._ended or time.monotonic() - self.checked_at > UNCHECKED_S
+    def is_ended(self) -> bool:
+        """Return whether it must end: its access ended, or was not checked for MAX_UNCHECKED_S."""
+        return self._ended or time.monotonic() - self.checked_at > MAX_UNCHECKED_S
 
     def end(self) -> None:
         """End it at its next iteration."""
@@ -92,7 +92,7 @@ class LiveStreams:
         self._database = database
         self._settings = settings
         self._redis = Redis.from_url(settings.redis_url, socket_connect_timeout=1, socket_timeout=1)
-        self._away_until = 0.0
+        self._paused_until = 0.0
         self._lock = threading.Lock()
         self._open: dict[UUID, LiveStream] = {}
         self._checker: threading.Thread | None = None
@@ -160,19 +160,19 @@ class LiveStreams:
                     check_access(session, streams)
             except SQLAlchemyError as error:
                 log.warning("live_access_unchecked", error=type(error).__name__)
-            if time.monotonic() - reported > COUNTED_S / 3:
+            if time.monotonic() - reported > COUNT_EXPIRY_S / 3:
                 reported = time.monotonic()
                 self._report(streams)
 
     def _report(self, streams: Sequence[LiveStream]) -> tuple[int, int] | None:
-        """Count these streams for another COUNTED_S seconds; return the totals of the last one's account and of all."""
+        """Count these streams for COUNT_EXPIRY_S seconds; return the totals of the last account and of all."""
         at = time.time()
 
         def write(pipe: Any) -> None:
             for stream in streams:
                 for name in (_get_account_key(stream), _ALL_KEY):
-                    pipe.zadd(name, {str(stream.id): at + COUNTED_S})
-                    pipe.expire(name, 2 * COUNTED_S)
+                    pipe.zadd(name, {str(stream.id): at + COUNT_EXPIRY_S})
+                    pipe.expire(name, 2 * COUNT_EXPIRY_S)
             for name in (_get_account_key(streams[-1]), _ALL_KEY):
                 pipe.zremrangebyscore(name, 0, at)
                 pipe.zcard(name)
@@ -181,7 +181,7 @@ class LiveStreams:
         return (int(answers[-3]), int(answers[-1])) if answers else None
 
     def _ask_valkey(self, write: Callable[[Any], object]) -> list[Any] | None:
-        if time.monotonic() < self._away_until or self._closed.is_set():
+        if time.monotonic() < self._paused_until or self._closed.is_set():
             return None
         try:
             pipe = self._redis.pipeline()
@@ -189,7 +189,7 @@ class LiveStreams:
             return list(pipe.execute())
         except (RedisError, OSError) as error:
             log.warning("live_streams_uncounted", error=type(error).__name__)
-            self._away_until = time.monotonic() + BROKER_PAUSE_S
+            self._paused_until = time.monotonic() + BROKER_PAUSE_S
             return None
 
 
@@ -228,7 +228,7 @@ def check_access(session: Session, streams: Sequence[LiveStream]) -> None:
         role = lower_role(account.role, token_role)
         if (role, account.label_scope) != (actor.role, actor.label_scope):
             stream.actor = replace(actor, role=role, label_scope=account.label_scope)
-    _end_invisible(session, [stream for stream in streams if not stream.ended])
+    _end_invisible(session, [stream for stream in streams if not stream.is_ended])
 
 
 def _end_invisible(session: Session, streams: Sequence[LiveStream]) -> None:

@@ -16,7 +16,7 @@ from culprit.infra.models.reports.report_version import ReportVersion
 from culprit.infra.vault import Sealed, Vault
 
 #: Tables with secrets, and the name of each in the audit log.
-HOLDERS: tuple[tuple[type[SealedRow], str], ...] = (
+SEALED_TABLES: tuple[tuple[type[SealedRow], str], ...] = (
     (Channel, "channel"),
     (Credential, "credential"),
     (OidcProvider, "single_sign_on"),
@@ -49,7 +49,7 @@ def rewrap_secrets(session: Session, box: Vault) -> int:
     Raises SecretUnreadableError if an old key is missing, and then changes nothing.
     """
     total = 0
-    for table, noun in HOLDERS:
+    for table, noun in SEALED_TABLES:
         rows = lock_outdated_rows(session, table, box.current)
         for row in rows:
             sealed = _read_sealed(row)

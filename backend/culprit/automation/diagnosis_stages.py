@@ -77,7 +77,7 @@ def advance_diagnosis(diagnosis_id: UUID) -> str | None:
         if diagnosis.state == "canceled" and actor is not None:
             _cancel_stages(session, actor, diagnosis)
         elif diagnosis.state == "running":
-            _advance(session, store, actor, diagnosis)
+            _advance_stage(session, store, actor, diagnosis)
         enqueue_followups(session, diagnosis)
         return diagnosis.state
 
@@ -95,10 +95,10 @@ def enqueue_followups(session: Session, diagnosis: Diagnosis) -> None:
 def start_first_stage(session: Session, diagnosis: Diagnosis) -> None:
     """Start the first stage of a new diagnosis in the transaction that created it, without waiting for a job."""
     actor = find_actor(session, diagnosis.requested_by)
-    _advance(session, artifact_store(), actor, diagnosis)
+    _advance_stage(session, artifact_store(), actor, diagnosis)
 
 
-def _advance(session: Session, store: ArtifactStore, actor: Actor | None, diagnosis: Diagnosis) -> None:
+def _advance_stage(session: Session, store: ArtifactStore, actor: Actor | None, diagnosis: Diagnosis) -> None:
     if actor is None:
         _fail_diagnosis(diagnosis, {"key": "run.requester_gone", "params": {}})
         return
@@ -281,7 +281,8 @@ def _store_answer(  # noqa: PLR0917
         "differences": compare_with_peers(view, view.peers) if view.peers else [],
         "consumers": [_consumer_to_json(item) for item in list_consumers(view)],
         "deeper": [
-            _look_to_json(item) for item in list_untried_collectors(ranking, CAUSES, _list_tried(diagnosis))
+            _deeper_collector_to_json(item)
+            for item in list_untried_collectors(ranking, CAUSES, _list_tried(diagnosis))
         ],
         "link": f"{get_settings().public_url or ''}/diagnoses/{diagnosis.id}",
         "seconds": round((ended - diagnosis.created_at).total_seconds(), 3),
@@ -296,7 +297,7 @@ def _consumer_to_json(item: Consumer) -> Json:
     }  # fmt: skip
 
 
-def _look_to_json(item: DeeperLook) -> Json:
+def _deeper_collector_to_json(item: DeeperLook) -> Json:
     collector = COLLECTORS[item.collector]
     return {
         "collector": item.collector,

@@ -22,7 +22,7 @@ from culprit.captures.schemas import (
     CaptureResponse,
 )
 from culprit.infra.db.session import Database
-from culprit.infra.db.unit_of_work import let_go
+from culprit.infra.db.unit_of_work import release_and_expire
 from culprit.infra.models.captures.capture import Capture
 from culprit.infra.request_dependencies import DbDep, EventPublisherDep, StoreDep
 from culprit.infra.settings import Settings
@@ -118,7 +118,7 @@ def capture_progress(  # noqa: PLR0917
         raise NotFoundError("capture.not_found")
     database: Database = request.app.state.database
     settings: Settings = request.app.state.settings
-    let_go(session)
+    release_and_expire(session)
     stream = opener.open(actor, LiveResource(capture_id, Capture.id, queries.select_visible_ids))
     return EventSourceResponse(
         stream_updates(database.sessions, settings.redis_url, stream, capture_id, last_event_id), ping=15

@@ -14,17 +14,17 @@ from sse_starlette import ServerSentEvent
 
 from culprit.accounts.actor import Actor
 from culprit.accounts.authorization import is_allowed
-from culprit.accounts.live import TURN_MS, LiveStream
+from culprit.accounts.live import ITERATION_MS, LiveStream
 from culprit.captures import queries
 from culprit.captures.schemas import CaptureResponse, RunSummary
 from culprit.domain.runs.states import CAPTURE_FINAL
 from culprit.infra.event_stream import EventReader
 
 #: Seconds without updates after which a capture is read again. Lost access ends the stream earlier.
-LOOK_S = 10.0
+REREAD_AFTER_S = 10.0
 POLL_S = 1.0
 BROKER_PAUSE_S = 10.0
-GATHER_S = 0.2
+COMBINE_S = 0.2
 
 
 async def stream_updates(
@@ -40,32 +40,36 @@ async def stream_updates(
     and sends the runs that changed, independent of the number of updates: a slow client misses intermediate
     steps but never the last.
     """
-    place = _StreamPosition(EventReader(redis_url, capture_id))
+    position = _StreamPosition(EventReader(redis_url, capture_id))
     sent: dict[UUID, str] = {}
     state = ""
     try:
-        only = await place.begin(resume)
-        while not stream.ended:
+        only = await position.begin(resume)
+        while not stream.is_ended:
             actor, checked_at = stream.actor, time.monotonic()
             capture = await stream.run(_read, sessions, actor, capture_id)
-            if capture is None or stream.ended:
+            if capture is None or stream.is_ended:
                 return
             for run in capture.runs:
-                body = _body(run)
+                body = _serialize_run(run)
                 if sent.get(run.id) != body and (only is None or run.id in only):
-                    yield ServerSentEvent(data=body, event="run", id=place.at)
+                    yield ServerSentEvent(data=body, event="run", id=position.at)
                 sent[run.id] = body
             if capture.state != state:
                 state = capture.state
-                yield ServerSentEvent(data=f'{{"state":"{state}"}}', event="capture", id=place.at)
+                yield ServerSentEvent(data=f'{{"state":"{state}"}}', event="capture", id=position.at)
             if state in CAPTURE_FINAL:
                 return
             only = None
-            while not stream.ended and stream.actor is actor and time.monotonic() - checked_at < LOOK_S:
-                if await place.wait():
+            while (
+                not stream.is_ended
+                and stream.actor is actor
+                and time.monotonic() - checked_at < REREAD_AFTER_S
+            ):
+                if await position.wait():
                     break
     finally:
-        await place.close()
+        await position.close()
 
 
 def _read(sessions: sessionmaker[Session], actor: Actor, capture_id: UUID) -> CaptureResponse | None:
@@ -76,7 +80,7 @@ def _read(sessions: sessionmaker[Session], actor: Actor, capture_id: UUID) -> Ca
         return queries.build_captures(session, actor, [capture])[0] if capture else None
 
 
-def _body(run: RunSummary) -> str:
+def _serialize_run(run: RunSummary) -> str:
     # The age of a running run changes with every read and is not an update.
     return run.model_copy(update={"seconds": run.seconds if run.ended_at else None}).model_dump_json()
 
@@ -86,44 +90,44 @@ class _StreamPosition:
 
     def __init__(self, reader: EventReader) -> None:
         self._reader = reader
-        self._away_until = 0.0
+        self._paused_until = 0.0
         self.at: str | None = None
 
     async def begin(self, resume: str | None) -> set[UUID] | None:
         """Find the start position. Return the runs with updates since `resume`, or None for all."""
         try:
-            if resume is not None and await self._reader.holds(resume):
+            if resume is not None and await self._reader.can_resume_after(resume):
                 self.at = resume
                 return await self._read(None)
-            self.at = await self._reader.tail()
+            self.at = await self._reader.get_last_id()
         except (RedisError, OSError):
-            self._away()
+            self._pause_reading()
         return None
 
     async def wait(self) -> bool:
         """Wait for updates, and a little longer to combine them. Return whether to read the database."""
-        if time.monotonic() < self._away_until:
+        if time.monotonic() < self._paused_until:
             await asyncio.sleep(POLL_S)
             return True
         before = self.at
         try:
             if self.at is None:
-                self.at = await self._reader.tail()
-            await self._read(TURN_MS)
+                self.at = await self._reader.get_last_id()
+            await self._read(ITERATION_MS)
         except (RedisError, OSError):
-            self._away()
+            self._pause_reading()
         return self.at != before
 
     async def _read(self, block_ms: int | None) -> set[UUID]:
-        entries = await self._reader.after(self.at or "0-0", block_ms)
+        entries = await self._reader.read_after(self.at or "0-0", block_ms)
         if entries:
             self.at = entries[-1][0]
             if block_ms is not None:
-                await asyncio.sleep(GATHER_S)
+                await asyncio.sleep(COMBINE_S)
         return {UUID(entry["body"]["run"]) for _, entry in entries if entry["kind"] == "run"}
 
-    def _away(self) -> None:
-        self._away_until = time.monotonic() + BROKER_PAUSE_S
+    def _pause_reading(self) -> None:
+        self._paused_until = time.monotonic() + BROKER_PAUSE_S
 
     async def close(self) -> None:
         """Close the connection."""

@@ -24,7 +24,7 @@ from culprit.infra.settings import get_settings
 from culprit.infra.task_queue import enqueue_after_commit
 from culprit.json_types import Json
 
-NEIGHBOUR_PAUSE = timedelta(seconds=3)
+BUSY_HOST_PAUSE = timedelta(seconds=3)
 
 # The wall clock, not the beginning of the transaction.
 _now = func.clock_timestamp()
@@ -87,7 +87,7 @@ def claim_run(session: Session, run_id: UUID, worker: str) -> RunLease | None:
         with session.begin_nested():
             row = session.execute(query).first()
     except IntegrityError:  # uq_run_active_host
-        postpone_run(session, run_id, NEIGHBOUR_PAUSE, {"key": "run.host_busy_here", "params": {}})
+        postpone_run(session, run_id, BUSY_HOST_PAUSE, {"key": "run.host_busy_here", "params": {}})
         return None
     if row is None:
         return None
@@ -98,7 +98,7 @@ def claim_run(session: Session, run_id: UUID, worker: str) -> RunLease | None:
 def renew_lease(session: Session, claim: RunLease, **values: Any) -> LeaseState | None:
     """Renew the lease and store progress. Return None if the lease is lost."""
     row = session.execute(
-        _ours(claim, lease_until=_now + get_lease_duration(), heartbeat_at=_now, **values).returning(
+        _update_owned(claim, lease_until=_now + get_lease_duration(), heartbeat_at=_now, **values).returning(
             Run.cancel_requested_at
         )
     ).first()
@@ -115,7 +115,9 @@ def finish_run(session: Session, claim: RunLease, state: str, **values: Any) -> 
     """Release the lease and set the run to `state`. Return False if the lease is lost."""
     if state in RUN_FINAL:
         values["ended_at"] = _now
-    row = session.execute(_ours(claim, state=state, lease_until=None, **values).returning(Run.id)).first()
+    row = session.execute(
+        _update_owned(claim, state=state, lease_until=None, **values).returning(Run.id)
+    ).first()
     if row is not None:
         settle_capture(session, claim.capture_id)
     return row is not None
@@ -178,7 +180,7 @@ def settle_capture(session: Session, capture_id: UUID) -> str:
     return state
 
 
-def _ours(claim: RunLease, **values: Any) -> Any:
+def _update_owned(claim: RunLease, **values: Any) -> Any:
     return (
         update(Run)
         .where(Run.id == claim.run_id, Run.fence == claim.fence, Run.state == "running")

@@ -170,7 +170,7 @@ def sentence_to_json(sentence: Sentence | None) -> dict[str, Any] | None:
 def _require_permitted(actor: Actor, store: ArtifactStore, plan: Plan) -> None:
     authorize(actor, f"capture.{plan.tier}")
     space = store.space()
-    if space.low:
+    if space.is_low:
         raise UnavailableError("capture.disk_full", free_gib=round(space.free / (1 << 30), 1))
 
 

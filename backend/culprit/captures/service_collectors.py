@@ -16,7 +16,7 @@ from culprit.infra.models.hosts.host import Host
 from culprit.infra.models.hosts.service import Service
 
 LOG, ACCEPTS = "app_metrics", "accepts"
-DIFFER = Sentence("capture.services_differ")
+SERVICES_DIFFER = Sentence("capture.services_differ")
 Options = Mapping[str, Mapping[str, str]]
 
 
@@ -34,17 +34,17 @@ def select_for_host(session: Session, host: Host) -> ServiceCollector | None:
 
     A collector of its log is preferred to a collector of its port.
     """
-    return _select(queries.list_measurable_services(session), host)
+    return _select_preferred(queries.list_measurable_services(session), host)
 
 
-def _select(services: Sequence[Service], host: Host) -> ServiceCollector | None:
+def _select_preferred(services: Sequence[Service], host: Host) -> ServiceCollector | None:
     """Prefer a service with a readable log, then the one with the most labels."""
     there = [service for service in services if service.selector.items() <= host.labels.items()]
     there.sort(key=lambda item: (item.source_kind != "access_log", -len(item.selector), item.name))
-    return _build(there[0]) if there else None
+    return _build_collector(there[0]) if there else None
 
 
-def _build(service: Service) -> ServiceCollector | None:
+def _build_collector(service: Service) -> ServiceCollector | None:
     source, name = service.source, service.name
     if service.source_kind == "access_log":
         why = Sentence("capture.service_log", {"service": name, "path": source["path"]})
@@ -79,14 +79,14 @@ def select_for_hosts(
     another.
     """
     services = queries.list_measurable_services(session)
-    services_by_host = [_select(services, host) for host in hosts]
+    services_by_host = [_select_preferred(services, host) for host in hosts]
     first = services_by_host[0] if services_by_host else None
-    if first is None or any(_identity(host) != _identity(first) for host in services_by_host):
-        return None, DIFFER if any(services_by_host) else None
+    if first is None or any(_get_identity(host) != _get_identity(first) for host in services_by_host):
+        return None, SERVICES_DIFFER if any(services_by_host) else None
     return first, None
 
 
-def _identity(service_collector: ServiceCollector | None) -> object:
+def _get_identity(service_collector: ServiceCollector | None) -> object:
     return (service_collector.collector, dict(service_collector.options)) if service_collector else None
 
 

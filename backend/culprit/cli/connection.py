@@ -35,7 +35,7 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 API = "/api/v1"
 TIMEOUT = httpx2.Timeout(30.0, connect=10.0)
 #: Timeout of requests for which the server reads or creates a file first.
-LONG = httpx2.Timeout(600.0, connect=10.0)
+FILE_TIMEOUT = httpx2.Timeout(600.0, connect=10.0)
 
 PROBLEM = "application/problem+json"
 OVERLOADED = OverloadedError.problem_type
@@ -143,64 +143,68 @@ class Server:
     def get(self, path: str, **params: Any) -> Any:
         """Send a GET below /api/v1. Parameters that are None are left out."""
         requested = {name: value for name, value in params.items() if value is not None}
-        return self._json(self._send("GET", path, params=requested))
+        return self._parse_json(self._send_request("GET", path, params=requested))
 
     def find(self, path: str, **params: Any) -> Any | None:
         """Send a GET and return None if the server answers 404."""
-        answer = self._send("GET", path, missing_ok=True, params=params)
-        return None if answer.status_code == 404 else self._json(answer)
+        answer = self._send_request("GET", path, missing_ok=True, params=params)
+        return None if answer.status_code == 404 else self._parse_json(answer)
 
     def post(self, path: str, body: Any, **headers: str) -> Any:
         """Send a POST with a JSON body."""
-        return self._json(self._send("POST", path, json=body, headers=headers))
+        return self._parse_json(self._send_request("POST", path, json=body, headers=headers))
 
     def patch(self, path: str, body: Any) -> Any:
         """Send a PATCH with a JSON body."""
-        return self._json(self._send("PATCH", path, json=body))
+        return self._parse_json(self._send_request("PATCH", path, json=body))
 
     def delete(self, path: str, **headers: str) -> Any:
         """Send a DELETE; return the JSON body, or None where there is none."""
-        return self._json(self._send("DELETE", path, headers=headers))
+        return self._parse_json(self._send_request("DELETE", path, headers=headers))
 
     def upload(self, path: str, file: Path, fields: Mapping[str, str]) -> Any:
         """Send a file in a POST form, streamed."""
         with file.open("rb") as opened:
             parts = {"file": (file.name, opened, "application/octet-stream")}
-            return self._json(self._send("POST", path, data=fields, files=parts, timeout=LONG))
+            return self._parse_json(
+                self._send_request("POST", path, data=fields, files=parts, timeout=FILE_TIMEOUT)
+            )
 
     @contextmanager
     def stream(self, path: str, **params: Any) -> Iterator[Iterator[bytes]]:
         """Yield the bytes of a GET. The server may have to create the file first."""
         requested = {name: value for name, value in params.items() if value is not None}
-        with self._failures(), self._open(path, requested) as answer:
+        with self._convert_errors(), self._open_stream(path, requested) as answer:
             yield answer.iter_bytes()
 
     @contextmanager
-    def _open(self, path: str, params: Mapping[str, Any]) -> Iterator[httpx2.Response]:
+    def _open_stream(self, path: str, params: Mapping[str, Any]) -> Iterator[httpx2.Response]:
         for pause_s in (*REPEAT_AFTER_S, None):
-            with self.http.stream("GET", API + path, params=params, timeout=LONG) as answer:
+            with self.http.stream("GET", API + path, params=params, timeout=FILE_TIMEOUT) as answer:
                 if answer.status_code < 400:
                     yield answer
                     return
                 answer.read()
                 if pause_s is None or not is_overloaded(answer):
-                    self._refuse(answer)
+                    self._raise_for_status(answer)
             compute_retry_delay(pause_s)
 
-    def _send(self, method: str, path: str, *, missing_ok: bool = False, **more: Any) -> httpx2.Response:
+    def _send_request(
+        self, method: str, path: str, *, missing_ok: bool = False, **more: Any
+    ) -> httpx2.Response:
         """Send one request. Repeat a GET a few times if the server is overloaded."""
         for pause_s in (*REPEAT_AFTER_S, None):
-            with self._failures():
+            with self._convert_errors():
                 answer = self.http.request(method, API + path, **more)
             if method != "GET" or pause_s is None or not is_overloaded(answer):
                 break
             compute_retry_delay(pause_s)
         if answer.status_code >= 400 and not (missing_ok and answer.status_code == 404):
-            self._refuse(answer)
+            self._raise_for_status(answer)
         return answer
 
     @contextmanager
-    def _failures(self) -> Iterator[None]:
+    def _convert_errors(self) -> Iterator[None]:
         try:
             yield
         except httpx2.TimeoutException:
@@ -208,7 +212,7 @@ class Server:
         except httpx2.HTTPError as error:
             raise CliError(ExitCode.UNREACHABLE, f"Cannot connect to {self.target.url}: {error}.") from None
 
-    def _json(self, answer: httpx2.Response) -> Any:
+    def _parse_json(self, answer: httpx2.Response) -> Any:
         if answer.status_code == 204:
             return None
         try:
@@ -216,7 +220,7 @@ class Server:
         except ValueError:
             raise CliError(ExitCode.UNREACHABLE, f"{self.target.url} is not a Culprit server.") from None
 
-    def _refuse(self, answer: httpx2.Response) -> None:
+    def _raise_for_status(self, answer: httpx2.Response) -> None:
         message = format_problem(answer)
         if answer.status_code == 401:
             raise CliError(ExitCode.NOT_LOGGED_IN, message)

@@ -20,10 +20,14 @@ STATUS: Mapping[str, ExitCode] = {
 
 def shape_capture(read: Json) -> Json:
     """{"capture", "state", "runs": [{"id", "host", "state", "seconds", "collectors": [{…}]}]}"""
-    return {"capture": read["id"], "state": read["state"], "runs": [_run(run) for run in read["runs"]]}
+    return {
+        "capture": read["id"],
+        "state": read["state"],
+        "runs": [_shape_run_summary(run) for run in read["runs"]],
+    }
 
 
-def _run(run: Json) -> Json:
+def _shape_run_summary(run: Json) -> Json:
     return {
         "id": run["id"],
         "host": run["host"]["name"] if run["host"] else None,
@@ -98,8 +102,8 @@ def shape_run(server: Server, run: Json) -> Json:
             }
             for item in list_items(server.get(f"/runs/{run_id}/series"))
         ],
-        "profiles": [_profile(server, profile) for profile in run["profiles"]],
-        "sched": _sched(server, run),
+        "profiles": [_shape_profile(server, profile) for profile in run["profiles"]],
+        "sched": _shape_scheduling(server, run),
         "events": [
             {**item, "title": render_message(item["title"])}
             for item in list_items(server.get(f"/runs/{run_id}/events"))
@@ -113,7 +117,7 @@ def list_items(answer: Any) -> list[Json]:
     return rows
 
 
-def _profile(server: Server, profile: Json) -> Json:
+def _shape_profile(server: Server, profile: Json) -> Json:
     top: list[Json] = []
     # Scheduler events have no stacks: their table is a field of its own.
     if profile["state"] == "ready" and profile["kind"] != "sched":
@@ -130,7 +134,7 @@ def _profile(server: Server, profile: Json) -> Json:
     }
 
 
-def _sched(server: Server, run: Json) -> list[Json]:
+def _shape_scheduling(server: Server, run: Json) -> list[Json]:
     if not any(profile["kind"] == "sched" and profile["state"] == "ready" for profile in run["profiles"]):
         return []
     names = ("task", "pid", "tid", "runtime_ms", "switches", "delay_avg_ms", "delay_p99_ms", "delay_max_ms")

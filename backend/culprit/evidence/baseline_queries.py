@@ -14,10 +14,10 @@ from culprit.infra.models.captures.capture import Capture
 from culprit.infra.models.captures.run import Run
 from culprit.infra.models.hosts.host import Host
 
-SETTLED = timedelta(minutes=2)
-EARLIER = timedelta(hours=24)
+SETTLING_TIME = timedelta(minutes=2)
+MAX_AGE = timedelta(hours=24)
 WEEK = timedelta(days=7)
-AROUND = timedelta(hours=1)
+TIME_TOLERANCE = timedelta(hours=1)
 
 
 def find_baseline_run(session: Session, host: Host, before: datetime) -> tuple[UUID, str] | None:
@@ -25,8 +25,10 @@ def find_baseline_run(session: Session, host: Host, before: datetime) -> tuple[U
 
     Runs with a likely cause are excluded, because an unhealthy baseline would make the problem look normal.
     """
-    earlier = _healthy_run_query(Run.host_id == host.id, before - EARLIER, before - SETTLED)
-    week = _healthy_run_query(Run.host_id == host.id, before - WEEK - AROUND, before - WEEK + AROUND)
+    earlier = _healthy_run_query(Run.host_id == host.id, before - MAX_AGE, before - SETTLING_TIME)
+    week = _healthy_run_query(
+        Run.host_id == host.id, before - WEEK - TIME_TOLERANCE, before - WEEK + TIME_TOLERANCE
+    )
     for kind, query in (("earlier", earlier), ("week", week), ("peers", _peer_run_query(host, before))):
         row = session.scalar(query) if query is not None else None
         if row is not None:
@@ -54,4 +56,4 @@ def _peer_run_query(host: Host, before: datetime) -> Select[UUID] | None:
     others = select(Host.id).where(
         and_(Host.id != host.id, Host.state == "active", Host.labels.contains(role_labels))
     )
-    return _healthy_run_query(Run.host_id.in_(others), before - EARLIER, before)
+    return _healthy_run_query(Run.host_id.in_(others), before - MAX_AGE, before)

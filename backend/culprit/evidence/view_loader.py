@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from collectors.contract import Sentence
 from collectors.profiles.column_file import DamagedFileError
 from collectors.runner import lookback, symbols
+from culprit.domain.profiles import debug_files
 from culprit.domain.rules.finding import Citation, Subject
 from culprit.domain.rules.view import (
     STORED_STATES,
@@ -197,7 +198,7 @@ def _build_outcome(row: RunCollector) -> CollectorOutcome:
 
 def _list_measured(cites: _CitationIndex) -> list[UUID]:
     """Return the run collectors that rules evaluate: all except symbols and the look-back buffer."""
-    left_out = (lookback.ID, symbols.ID)
+    left_out = (lookback.ID, symbols.ID, debug_files.ID)
     return [collector.id for collector in cites.collectors.values() if collector.collector not in left_out]
 
 

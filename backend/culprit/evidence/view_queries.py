@@ -20,6 +20,8 @@ from culprit.infra.models.evidence.series_chunk import SeriesChunk
 
 MAX_CHUNKS = 20_000
 MAX_EVENTS = 2_000
+WITH_STACKS = ("offcpu", "wall_time")
+"""Collectors that walk a stack at each context switch. This delays threads, so no rule reads their switches."""
 
 
 def load_runs(session: Session, run_ids: Collection[UUID]) -> dict[UUID, Run]:
@@ -110,8 +112,15 @@ def list_profiles(
 
 
 def list_schedules(session: Session, collector_ids: Collection[UUID]) -> Sequence[Profile]:
-    """Return the profiles of scheduler events that are ready, newest first."""
-    query = select(Profile).where(
-        Profile.run_collector_id.in_(collector_ids), Profile.state == "ready", Profile.kind == "sched"
+    """Return the profiles of scheduler events that are ready, newest first; none of recordings with stacks."""
+    query = (
+        select(Profile)
+        .join(RunCollector, RunCollector.id == Profile.run_collector_id)
+        .where(
+            Profile.run_collector_id.in_(collector_ids),
+            Profile.state == "ready",
+            Profile.kind == "sched",
+            RunCollector.collector.not_in(WITH_STACKS),
+        )
     )
     return session.scalars(query.order_by(Profile.id.desc())).all()

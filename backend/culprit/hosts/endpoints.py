@@ -73,7 +73,7 @@ def add_host(body: HostCreate, db: DbDep, actor: CurrentActor, once: Once) -> Ho
     """Add a host. Its address must be on the network allow-list, and its key must be the confirmed one."""
     # Before the idempotency key is written: equal requests would otherwise wait for the host together with
     # this one.
-    met = None if once.seen() else service.probe_host(db, actor, body)
+    met = None if once.is_done() else service.probe_host(db, actor, body)
 
     def make() -> HostResponse:
         if met is None:

@@ -86,7 +86,7 @@ class NetworkRuleCreate(RequestModel):
     note: Annotated[str, Field(max_length=200)] = ""
 
     @model_validator(mode="after")
-    def ordered(self) -> NetworkRuleCreate:
+    def validate_port_order(self) -> NetworkRuleCreate:
         """Require that port_from is not above port_to."""
         if self.port_from > self.port_to:
             raise ValueError("port_from is above port_to")

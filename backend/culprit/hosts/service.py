@@ -18,7 +18,7 @@ from culprit.hosts import credentials, queries
 from culprit.hosts.access import MAX_HOPS, build_hops
 from culprit.hosts.schemas import CredentialSpec, HostCreate, HostKeyScanRequest, HostKeyUpdate, HostUpdate
 from culprit.infra.db.clock import utc_now
-from culprit.infra.db.unit_of_work import let_go
+from culprit.infra.db.unit_of_work import release_and_expire
 from culprit.infra.db.uuid7 import new_uuid7
 from culprit.infra.models.hosts.credential import Credential
 from culprit.infra.models.hosts.host import Host
@@ -41,7 +41,7 @@ def scan_host_key(session: Session, actor: Actor, where: HostKeyScanRequest) -> 
     """Read the key of a server; nothing is stored. Raises InvalidRequestError if it cannot be reached."""
     authorize(actor, "host.add")
     route = _load_route(session, _get_jump_host(session, actor, where.jump_host_id))
-    let_go(session)
+    release_and_expire(session)
     return _scan_key(route, where.address, where.port)
 
 
@@ -59,7 +59,7 @@ def probe_host(session: Session, actor: Actor, body: HostCreate) -> ProbedHost:
     """
     jump = _require_addable(session, actor, body)
     route = _load_route(session, jump)
-    let_go(session)
+    release_and_expire(session)
     _require_resolvable(body.address, body.port, route)
     endpoint = (body.address, body.port)
     return ProbedHost(
@@ -147,7 +147,7 @@ def trust_key(session: Session, actor: Actor, host_id: UUID, body: HostKeyUpdate
     _require_trustable(actor, host)
     jump = session.get(Host, host.jump_host_id) if host.jump_host_id else None
     route, endpoint = _load_route(session, jump), (host.address, host.port)
-    let_go(session)
+    release_and_expire(session)
     key = _get_confirmed_key(route, endpoint, line=body.host_key, fingerprint=body.fingerprint)
     assert key is not None
     host = queries.get_host(session, actor, host_id, lock=True)

@@ -63,7 +63,7 @@ from culprit.incidents.responses.schemas import (
     PinCheckResponse,
 )
 from culprit.infra.db.session import Database
-from culprit.infra.db.unit_of_work import let_go
+from culprit.infra.db.unit_of_work import release_and_expire
 from culprit.infra.models.incidents.incident import Incident
 from culprit.infra.request_dependencies import DbDep, StoreDep
 from culprit.infra.settings import Settings
@@ -75,16 +75,18 @@ Answer = IncidentResponse | JSONResponse
 Change = Callable[[Session, Actor, UUID, Any], Incident | tuple[Incident, UUID]]
 
 
-def _add(once: Once, db: Session, actor: Actor, change: Change, incident_id: UUID, body: BaseModel) -> Answer:  # noqa: PLR0917
+def _apply_once(  # noqa: PLR0917
+    once: Once, db: Session, actor: Actor, change: Change, incident_id: UUID, body: BaseModel
+) -> Answer:
     """Apply a change once per idempotency key, and return the incident."""
 
     def make() -> IncidentResponse:
-        return _read(db, actor, change(db, actor, incident_id, body))
+        return _build_response(db, actor, change(db, actor, incident_id, body))
 
     return once(body, make)
 
 
-def _read(db: Session, actor: Actor, changed: Incident | tuple[Incident, UUID]) -> IncidentResponse:
+def _build_response(db: Session, actor: Actor, changed: Incident | tuple[Incident, UUID]) -> IncidentResponse:
     if isinstance(changed, Incident):
         return read.build_incident(db, actor, changed)
     incident, result = changed
@@ -138,7 +140,7 @@ def add_hosts(
     incident_id: UUID, body: IncidentHostsCreate, db: DbDep, actor: CurrentActor, once: Once
 ) -> Answer:
     """Add hosts."""
-    return _add(once, db, actor, service.add_hosts, incident_id, body)
+    return _apply_once(once, db, actor, service.add_hosts, incident_id, body)
 
 
 @router.post("/incidents/{incident_id}/playbooks", status_code=201, response_model=IncidentResponse)
@@ -146,7 +148,7 @@ def add_playbooks(
     incident_id: UUID, body: IncidentPlaybooksCreate, db: DbDep, actor: CurrentActor, once: Once
 ) -> Answer:
     """Attach playbooks in their current versions."""
-    return _add(once, db, actor, service.add_playbooks, incident_id, body)
+    return _apply_once(once, db, actor, service.add_playbooks, incident_id, body)
 
 
 @router.patch("/incidents/{incident_id}/playbooks/{playbook_id}")
@@ -162,7 +164,7 @@ def add_hypothesis(
     incident_id: UUID, body: HypothesisCreate, db: DbDep, actor: CurrentActor, once: Once
 ) -> Answer:
     """Add a hypothesis."""
-    return _add(once, db, actor, hypotheses.add_hypothesis, incident_id, body)
+    return _apply_once(once, db, actor, hypotheses.add_hypothesis, incident_id, body)
 
 
 @router.patch("/incidents/{incident_id}/hypotheses/{hypothesis_id}")
@@ -178,7 +180,7 @@ def decide_hypothesis(
 @router.post("/incidents/{incident_id}/verdicts", status_code=201, response_model=IncidentResponse)
 def add_verdict(incident_id: UUID, body: VerdictCreate, db: DbDep, actor: CurrentActor, once: Once) -> Answer:
     """Give a verdict for a step, with pins as evidence."""
-    return _add(once, db, actor, verdicts.add_verdict, incident_id, body)
+    return _apply_once(once, db, actor, verdicts.add_verdict, incident_id, body)
 
 
 @router.post("/incidents/{incident_id}/verdicts/{verdict_id}/withdraw")
@@ -196,7 +198,7 @@ def add_pin(  # noqa: PLR0917
     """Pin evidence. The server reads its content from stored data."""
 
     def make() -> IncidentResponse:
-        return _read(db, actor, verdicts.add_pin(db, actor, store, incident_id, body))
+        return _build_response(db, actor, verdicts.add_pin(db, actor, store, incident_id, body))
 
     return once(body, make)
 
@@ -212,13 +214,13 @@ def check_pin(
 @router.post("/incidents/{incident_id}/waivers", status_code=201, response_model=IncidentResponse)
 def waive_steps(incident_id: UUID, body: WaiverCreate, db: DbDep, actor: CurrentActor, once: Once) -> Answer:
     """Waive steps of one playbook with a reason."""
-    return _add(once, db, actor, waivers.waive_steps, incident_id, body)
+    return _apply_once(once, db, actor, waivers.waive_steps, incident_id, body)
 
 
 @router.post("/incidents/{incident_id}/notes", status_code=201, response_model=IncidentResponse)
 def add_note(incident_id: UUID, body: NoteCreate, db: DbDep, actor: CurrentActor, once: Once) -> Answer:
     """Add a note to the journal."""
-    return _add(once, db, actor, service.add_note, incident_id, body)
+    return _apply_once(once, db, actor, service.add_note, incident_id, body)
 
 
 @router.post("/incidents/{incident_id}/runs", status_code=201, response_model=IncidentResponse)
@@ -226,7 +228,7 @@ def add_runs(
     incident_id: UUID, body: IncidentRunsCreate, db: DbDep, actor: CurrentActor, once: Once
 ) -> Answer:
     """Add runs and their hosts."""
-    return _add(once, db, actor, service.add_runs, incident_id, body)
+    return _apply_once(once, db, actor, service.add_runs, incident_id, body)
 
 
 @router.post("/incidents/{incident_id}/cause-rejections", status_code=201, response_model=IncidentResponse)
@@ -234,7 +236,7 @@ def reject_cause(
     incident_id: UUID, body: CauseRejectionCreate, db: DbDep, actor: CurrentActor, once: Once
 ) -> Answer:
     """Reject a named cause."""
-    return _add(once, db, actor, verdicts.reject_cause, incident_id, body)
+    return _apply_once(once, db, actor, verdicts.reject_cause, incident_id, body)
 
 
 @router.post("/incidents/{incident_id}/cause-confirmations", status_code=201, response_model=IncidentResponse)
@@ -243,7 +245,8 @@ def accept_cause(  # noqa: PLR0917
 ) -> Answer:
     """Accept a cause that a diagnosis of the incident names: its hypothesis becomes likely."""
     return once(
-        body, lambda: _read(db, actor, confirm_cause.confirm_cause(db, actor, store, incident_id, body))
+        body,
+        lambda: _build_response(db, actor, confirm_cause.confirm_cause(db, actor, store, incident_id, body)),
     )
 
 
@@ -254,7 +257,7 @@ def run_step(  # noqa: PLR0917
     """Capture the data that a step needs on a host; `created_id` is the capture."""
 
     def make() -> IncidentResponse:
-        return _read(db, actor, steps.run_step(db, actor, store, incident_id, body))
+        return _build_response(db, actor, steps.run_step(db, actor, store, incident_id, body))
 
     return once(body, make)
 
@@ -264,13 +267,13 @@ def diagnose_host(
     incident_id: UUID, body: IncidentDiagnosisCreate, db: DbDep, actor: CurrentActor, once: Once
 ) -> Answer:
     """Diagnose a host for the incident; `created_id` is the diagnosis. Its causes become hypotheses at its end."""
-    return _add(once, db, actor, start_diagnosis.start_diagnosis, incident_id, body)
+    return _apply_once(once, db, actor, start_diagnosis.start_diagnosis, incident_id, body)
 
 
 @router.post("/incidents/{incident_id}/fixes", status_code=201, response_model=IncidentResponse)
 def add_fix(incident_id: UUID, body: FixCreate, db: DbDep, actor: CurrentActor, once: Once) -> Answer:
     """Create a fix; `created_id` is the fix."""
-    return _add(once, db, actor, fixes.create_fix, incident_id, body)
+    return _apply_once(once, db, actor, fixes.create_fix, incident_id, body)
 
 
 @router.patch("/incidents/{incident_id}/fixes/{fix_id}")
@@ -289,7 +292,8 @@ def verify_fix(  # noqa: PLR0917
 ) -> Answer:
     """Verify a fix; `created_id` is the verification."""
     return once(
-        body, lambda: _read(db, actor, fixes.create_verification(db, actor, incident_id, fix_id, body))
+        body,
+        lambda: _build_response(db, actor, fixes.create_verification(db, actor, incident_id, fix_id, body)),
     )
 
 
@@ -298,7 +302,7 @@ def start_autopilot(
     incident_id: UUID, body: AutopilotStartRequest, db: DbDep, actor: CurrentActor, once: Once
 ) -> Answer:
     """Start the autopilot: run the proposed captures up to a tier, until a person is needed."""
-    return _add(once, db, actor, autopilot.start_autopilot, incident_id, body)
+    return _apply_once(once, db, actor, autopilot.start_autopilot, incident_id, body)
 
 
 @router.delete("/incidents/{incident_id}/autopilot")
@@ -325,7 +329,7 @@ def stream_incident(
     journal.get_incident(db, actor, incident_id)
     database: Database = request.app.state.database
     settings: Settings = request.app.state.settings
-    let_go(db)
+    release_and_expire(db)
     if once:
         return EventSourceResponse(
             live_updates.send_events(live_updates.load_events(database.sessions, actor, incident_id) or {})

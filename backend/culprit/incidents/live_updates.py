@@ -15,7 +15,7 @@ from sse_starlette import ServerSentEvent
 
 from culprit.accounts.actor import Actor
 from culprit.accounts.authorization import is_allowed
-from culprit.accounts.live import TURN_MS, LiveStream
+from culprit.accounts.live import ITERATION_MS, LiveStream
 from culprit.incidents.records import journal, queries
 from culprit.incidents.responses.incident import PRESENCE_TIMEOUT
 from culprit.infra.db.clock import utc_now
@@ -41,16 +41,16 @@ async def stream_updates(
     sent: Events = {}
     try:
         await waiter.begin()
-        while not stream.ended:
+        while not stream.is_ended:
             actor, checked_at = stream.actor, time.monotonic()
             reported = await stream.run(load_events, sessions, actor, incident_id)
-            if reported is None or stream.ended:
+            if reported is None or stream.is_ended:
                 return
             for event, body in reported.items():
                 if sent.get(event) != body:
                     yield ServerSentEvent(data=body, event=event)
             sent = reported
-            while not stream.ended and stream.actor is actor and time.monotonic() - checked_at < RELOAD_S:
+            while not stream.is_ended and stream.actor is actor and time.monotonic() - checked_at < RELOAD_S:
                 if await waiter.wait():
                     break
     finally:
@@ -100,26 +100,26 @@ class _ChangeWaiter:
     def __init__(self, reader: EventReader) -> None:
         self._reader = reader
         self._at: str | None = None
-        self._away_until = 0.0
+        self._paused_until = 0.0
 
     async def begin(self) -> None:
         """Start at the end of the stream."""
         try:
-            self._at = await self._reader.tail()
+            self._at = await self._reader.get_last_id()
         except (RedisError, OSError):
-            self._away_until = time.monotonic() + BROKER_PAUSE_S
+            self._paused_until = time.monotonic() + BROKER_PAUSE_S
 
     async def wait(self) -> bool:
         """Wait for one interval. Return whether the incident must be reloaded."""
-        if time.monotonic() < self._away_until:
+        if time.monotonic() < self._paused_until:
             await asyncio.sleep(POLL_S)
             return True
         try:
             if self._at is None:
-                self._at = await self._reader.tail()
-            entries = await self._reader.after(self._at, TURN_MS)
+                self._at = await self._reader.get_last_id()
+            entries = await self._reader.read_after(self._at, ITERATION_MS)
         except (RedisError, OSError):
-            self._away_until = time.monotonic() + BROKER_PAUSE_S
+            self._paused_until = time.monotonic() + BROKER_PAUSE_S
             return False
         if entries:
             self._at = entries[-1][0]

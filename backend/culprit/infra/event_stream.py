@@ -22,13 +22,13 @@ from redis.exceptions import RedisError
 
 from culprit.infra.settings import get_settings
 
-KEEP_ENTRIES = 2000
-KEEP_SECONDS = 6 * 3600
-SILENCE_S = 5.0
-_ID = re.compile(r"\d{1,20}-\d{1,20}\Z")
+MAX_ENTRIES = 2000
+RETENTION_S = 6 * 3600
+PUBLISH_PAUSE_S = 5.0
+_ENTRY_ID = re.compile(r"\d{1,20}-\d{1,20}\Z")
 log = structlog.get_logger("culprit.progress")
 
-News = dict[str, Any]
+StreamEntry = dict[str, Any]
 
 
 def get_stream_name(capture_id: UUID) -> str:
@@ -42,23 +42,23 @@ class EventPublisher:
     def __init__(self, url: str) -> None:
         self._redis = redis.Redis.from_url(url, socket_connect_timeout=1, socket_timeout=1)
         self._lock = threading.Lock()
-        self._silent_until = 0.0
+        self._paused_until = 0.0
 
     def publish(self, capture_id: UUID, kind: str, body: Mapping[str, Any]) -> bool:
         """Add one entry; return False if it was not sent."""
-        if time.monotonic() < self._silent_until:
+        if time.monotonic() < self._paused_until:
             return False
         name = get_stream_name(capture_id)
         fields: Any = {"kind": kind, "body": json.dumps(body, default=str)}
         try:
             pipe = self._redis.pipeline(transaction=False)
-            pipe.xadd(name, fields, maxlen=KEEP_ENTRIES, approximate=True)
-            pipe.expire(name, KEEP_SECONDS)
+            pipe.xadd(name, fields, maxlen=MAX_ENTRIES, approximate=True)
+            pipe.expire(name, RETENTION_S)
             pipe.execute()
         except (RedisError, OSError) as error:
-            log.warning("news_lost", error=type(error).__name__)
+            log.warning("live_update_lost", error=type(error).__name__)
             with self._lock:
-                self._silent_until = time.monotonic() + SILENCE_S
+                self._paused_until = time.monotonic() + PUBLISH_PAUSE_S
             return False
         return True
 
@@ -74,21 +74,21 @@ class EventReader:
         self._redis = AsyncRedis.from_url(url, socket_connect_timeout=1, socket_timeout=30)
         self._name = get_stream_name(capture_id)
 
-    async def tail(self) -> str:
+    async def get_last_id(self) -> str:
         """Return the ID of the last entry."""
         last: Any = await self._redis.xrevrange(self._name, count=1)
         return last[0][0].decode() if last else "0-0"
 
-    async def holds(self, entry_id: str) -> bool:
+    async def can_resume_after(self, entry_id: str) -> bool:
         """Return whether no entry after this one was trimmed, so that reading can continue from it."""
-        if not _ID.match(entry_id):
+        if not _ENTRY_ID.match(entry_id):
             return False
         first: Any = await self._redis.xrange(self._name, count=1)
         if not first:
             return False
-        return _parts(first[0][0].decode()) <= _parts(entry_id)
+        return _parse_entry_id(first[0][0].decode()) <= _parse_entry_id(entry_id)
 
-    async def after(self, entry_id: str, block_ms: int | None) -> list[tuple[str, News]]:
+    async def read_after(self, entry_id: str, block_ms: int | None) -> list[tuple[str, StreamEntry]]:
         """Return the entries after `entry_id`. Wait up to `block_ms` for the first one; None does not wait."""
         answer: Any = await self._redis.xread({self._name: entry_id}, count=500, block=block_ms)
         entries: Any = (
@@ -106,7 +106,7 @@ class EventReader:
         await self._redis.aclose()
 
 
-def _parts(entry_id: str) -> tuple[int, int]:
+def _parse_entry_id(entry_id: str) -> tuple[int, int]:
     ms, _, count = entry_id.partition("-")
     return int(ms), int(count)
 

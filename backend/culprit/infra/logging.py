@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 
 #: Paths that contain a secret after the first folder: links to reports, upload addresses.
-_OPENS = re.compile(r"(/(?:r|up)/)[A-Za-z0-9_%-]{40,}")
+_SECRET_PATHS = re.compile(r"(/(?:r|up)/)[A-Za-z0-9_%-]{40,}")
 
 
 def configure_logging(level: str = "INFO") -> None:
@@ -34,7 +34,7 @@ def configure_logging(level: str = "INFO") -> None:
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                 structlog.processors.JSONRenderer(ensure_ascii=False),
-                _veiled,
+                _mask_secrets,
             ],
         )
     )
@@ -47,6 +47,6 @@ def configure_logging(level: str = "INFO") -> None:
     logging.getLogger("paramiko").setLevel(logging.WARNING)
 
 
-def _veiled(_: object, __: str, line: Any) -> str:
+def _mask_secrets(_: object, __: str, line: Any) -> str:
     """Mask secrets in a log line, including those of the access log of the server."""
-    return _OPENS.sub(r"\1…", str(line))
+    return _SECRET_PATHS.sub(r"\1…", str(line))

@@ -43,7 +43,7 @@ class Settings(BaseSettings):
 
     public_url: str = Field(default="http://127.0.0.1:8040", validation_alias="CULPRIT_PUBLIC_URL")
     # Addresses and networks of proxies whose X-Forwarded-For and -Proto are trusted, separated by commas. The
-    # web server is started with the same value (`culprit.launcher.services.api_service`, docker-compose.yml).
+    # web server is started with the same value (`culprit.launcher.services.build_api_service`, docker-compose.yml).
     trusted_proxies: str = Field(default="", validation_alias="CULPRIT_TRUSTED_PROXIES")
     ui_dir: Path = Field(
         default=REPOSITORY / "frontend" / "dist", validation_alias=AliasChoices("CULPRIT_UI_DIR", "ui_dir")
@@ -69,6 +69,8 @@ class Settings(BaseSettings):
     streams_per_account: int = Field(default=12, ge=1, validation_alias="CULPRIT_STREAMS_PER_ACCOUNT")
     streams_per_process: int = Field(default=400, ge=1, validation_alias="CULPRIT_STREAMS_PER_PROCESS")
     streams_total: int = Field(default=1000, ge=1, validation_alias="CULPRIT_STREAMS_TOTAL")
+    # Hours until each stored file is read again and compared with its SHA-256; 0 switches this off.
+    file_check_hours: int = Field(default=24, ge=0, le=8760, validation_alias="CULPRIT_FILE_CHECK_HOURS")
     log_level: str = Field(default="INFO", validation_alias="CULPRIT_LOG_LEVEL")
 
     @field_validator("trusted_proxies")

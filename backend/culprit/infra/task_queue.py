@@ -12,6 +12,8 @@ from uuid import UUID
 import structlog
 from celery import Celery
 from kombu.exceptions import OperationalError
+from kombu.transport import redis as redis_transport
+from kombu.transport.virtual import QoS
 from sqlalchemy.orm import Session
 
 from culprit.infra.db.unit_of_work import after_commit
@@ -19,6 +21,26 @@ from culprit.infra.settings import get_settings
 
 log = structlog.get_logger("culprit.task_queue")
 _routes: dict[str, str] = {}
+
+
+class ReleasingQoS(redis_transport.QoS):
+    """Free the place of a message whose acknowledgement failed.
+
+    kombu keeps the place. A worker that accepts its last messages while the broker is away would have no place left:
+    it would not use its connection again, and take no message until it is restarted. The broker delivers the message
+    again later, which changes nothing.
+    """
+
+    def ack(self, delivery_tag: str) -> None:
+        """Acknowledge a message, or free its place only. Raises what the broker raises."""
+        try:
+            super().ack(delivery_tag)
+        except Exception:
+            QoS.ack(self, delivery_tag)
+            raise
+
+
+redis_transport.Channel.QoS = ReleasingQoS
 
 
 def set_routes(routes: Mapping[str, str]) -> None:

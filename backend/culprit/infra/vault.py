@@ -49,33 +49,35 @@ class Vault:
         """Seal the secret of row `row_id` with a new data key."""
         key = AESGCM.generate_key(bit_length=256)
         nonce = secrets.token_bytes(NONCE_BYTES)
-        ciphertext = AESGCM(key).encrypt(nonce, secret, _bound(row_id, b"secret"))
-        return Sealed(ciphertext, nonce, self._wrap(row_id, key), self.current)
+        ciphertext = AESGCM(key).encrypt(nonce, secret, _build_associated_data(row_id, b"secret"))
+        return Sealed(ciphertext, nonce, self._wrap_key(row_id, key), self.current)
 
     def open(self, row_id: UUID, sealed: Sealed) -> bytes:
         """Return the secret. Raises SecretUnreadableError."""
-        key = self._unwrap(row_id, sealed)
+        key = self._unwrap_key(row_id, sealed)
         try:
-            return AESGCM(key).decrypt(sealed.nonce, sealed.ciphertext, _bound(row_id, b"secret"))
+            return AESGCM(key).decrypt(
+                sealed.nonce, sealed.ciphertext, _build_associated_data(row_id, b"secret")
+            )
         except (InvalidTag, ValueError):
             raise SecretUnreadableError(f"row {row_id} was changed") from None
 
     def rewrap(self, row_id: UUID, sealed: Sealed) -> Sealed:
         """Return the same secret under the current key-encryption key."""
-        key = self._unwrap(row_id, sealed)
-        return Sealed(sealed.ciphertext, sealed.nonce, self._wrap(row_id, key), self.current)
+        key = self._unwrap_key(row_id, sealed)
+        return Sealed(sealed.ciphertext, sealed.nonce, self._wrap_key(row_id, key), self.current)
 
-    def _wrap(self, row_id: UUID, key: bytes) -> bytes:
+    def _wrap_key(self, row_id: UUID, key: bytes) -> bytes:
         nonce = secrets.token_bytes(NONCE_BYTES)
-        bound = _bound(row_id, b"key:%d" % self.current)
+        bound = _build_associated_data(row_id, b"key:%d" % self.current)
         return nonce + AESGCM(self._keys[self.current]).encrypt(nonce, key, bound)
 
-    def _unwrap(self, row_id: UUID, sealed: Sealed) -> bytes:
+    def _unwrap_key(self, row_id: UUID, sealed: Sealed) -> bytes:
         wrapping = self._keys.get(sealed.key_version)
         if wrapping is None:
             raise SecretUnreadableError(f"row {row_id} needs key version {sealed.key_version}")
         nonce, wrapped = sealed.wrapped_key[:NONCE_BYTES], sealed.wrapped_key[NONCE_BYTES:]
-        bound = _bound(row_id, b"key:%d" % sealed.key_version)
+        bound = _build_associated_data(row_id, b"key:%d" % sealed.key_version)
         try:
             return AESGCM(wrapping).decrypt(nonce, wrapped, bound)
         except (InvalidTag, ValueError):
@@ -84,7 +86,7 @@ class Vault:
             ) from None
 
 
-def _bound(row_id: UUID, purpose: bytes) -> bytes:
+def _build_associated_data(row_id: UUID, purpose: bytes) -> bytes:
     return b"culprit:" + purpose + b":" + row_id.bytes
 
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 
 from culprit.launcher import backup_commands, down, status, up
+from culprit.launcher.doctor.command import run_doctor
 from culprit.launcher.progress import LauncherError
 
 COMMANDS: dict[str, Callable[[list[str]], int]] = {
@@ -18,11 +19,12 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "packages": up.run_packages,
     "down": down.stop_platform,
     "status": status.print_status,
+    "doctor": run_doctor,
     "worker": down.stop_worker,
     "retry": down.retry_parts,
     "backup": backup_commands.run_backup,
     "restore": backup_commands.run_restore,
-    "login-link": backup_commands.login_link,
+    "login-link": backup_commands.print_login_link,
 }
 
 

@@ -40,11 +40,11 @@ def run_backup(arguments: list[str]) -> int:
         "--key-to", type=Path, metavar="FILE", help="write the key to this file, to store it separately"
     )
     args = parser.parse_args(arguments)
-    home = Home.of(os.environ)
+    home = Home.from_environment(os.environ)
     target = args.target.resolve()
     before = set(target.glob(f"*{SUFFIX}")) if target.is_dir() else set()
-    with _database(home, existing=True) as env:
-        code = _run(env, "make", str(target))
+    with _open_database(home, existing=True) as env:
+        code = _run_module(env, "make", str(target))
     if code not in {0, 3}:
         return code
     if args.key_to is not None:
@@ -75,17 +75,17 @@ def run_restore(arguments: list[str]) -> int:
         raise LauncherError(f"{args.file}: file not found")
     if args.drill:
         return run_drill(file)
-    home = Home.of(os.environ)
+    home = Home.from_environment(os.environ)
     if state.read_running(home):
         raise LauncherError("this platform runs and is not empty: restore with a fresh CULPRIT_HOME")
-    home.make()
+    home.create_directories()
     if args.key is not None:
-        _place_key(home, args.key)
-    with _database(home, existing=False) as env:
-        return _run(env, "restore", str(file))
+        _install_key(home, args.key)
+    with _open_database(home, existing=False) as env:
+        return _run_module(env, "restore", str(file))
 
 
-def login_link(arguments: list[str]) -> int:
+def print_login_link(arguments: list[str]) -> int:
     """Print a login link for an account whose password is lost. Raises LauncherError.
 
     The command needs access to the database. No API token grants this.
@@ -98,9 +98,9 @@ def login_link(arguments: list[str]) -> int:
     )
     parser.add_argument("name", nargs="?", default="admin", help="the account (default: admin)")
     args = parser.parse_args(arguments)
-    home = Home.of(os.environ)
+    home = Home.from_environment(os.environ)
     known = state.read_state(home) or {}
-    with _database(home, existing=True) as env:
+    with _open_database(home, existing=True) as env:
         if known.get("url"):
             env.setdefault("CULPRIT_PUBLIC_URL", str(known["url"]))
         command = [str(PYTHON), "-P", "-m", "culprit.server.bootstrap", "--login-link", args.name]
@@ -109,24 +109,24 @@ def login_link(arguments: list[str]) -> int:
 
 def run_drill(file: Path) -> int:
     """Restore into a scratch directory with its own engine, verify the result and delete it."""
-    real = Home.of(os.environ)
+    real = Home.from_environment(os.environ)
     with tempfile.TemporaryDirectory(prefix="culprit-drill-") as place:
         scratch = Home(Path(place) / "home")
-        scratch.make()
+        scratch.create_directories()
         engine = Postgres(scratch.postgres, durable=False)
         try:
             engine.start()
-            env = _environment(scratch, engine.url, real.secret_key)
+            env = _build_environment(scratch, engine.url, real.secret_key)
             for name in STORE:
                 env.pop(name, None)
-            return _run(env, "restore", str(file), "--drill")
+            return _run_module(env, "restore", str(file), "--drill")
         finally:
             engine.stop()
             engine.remove()
 
 
 @contextmanager
-def _database(home: Home, *, existing: bool) -> Iterator[dict[str, str]]:
+def _open_database(home: Home, *, existing: bool) -> Iterator[dict[str, str]]:
     """Yield the environment of a process that uses the database.
 
     The database is an external one, the running one, or one that is started temporarily.
@@ -144,17 +144,17 @@ def _database(home: Home, *, existing: bool) -> Iterator[dict[str, str]]:
             stack.callback(engine.stop)
             engine.start()
             url = engine.url
-        yield _environment(home, url, home.secret_key)
+        yield _build_environment(home, url, home.secret_key)
 
 
-def _environment(home: Home, url: str, secret_key: Path) -> dict[str, str]:
+def _build_environment(home: Home, url: str, secret_key: Path) -> dict[str, str]:
     own = {"CULPRIT_HOME": str(home.path), "DATABASE_URL": url}
     if not os.environ.keys() & {"CULPRIT_SECRET_KEY", "CULPRIT_SECRET_KEY_FILE"} and secret_key.exists():
         own["CULPRIT_SECRET_KEY_FILE"] = str(secret_key)
-    return services.process_environment(os.environ, **own)
+    return services.build_process_environment(os.environ, **own)
 
 
-def _run(env: Mapping[str, str], *arguments: str) -> int:
+def _run_module(env: Mapping[str, str], *arguments: str) -> int:
     return subprocess.run(
         [str(PYTHON), "-P", "-m", MODULE, *arguments], env=dict(env), check=False
     ).returncode
@@ -167,7 +167,7 @@ def _write_key(home: Home, place: Path) -> None:
     create_private_file(place, source.read_bytes())
 
 
-def _place_key(home: Home, source: Path) -> None:
+def _install_key(home: Home, source: Path) -> None:
     """Copy the key to where `up` reads it. An existing other key is kept. Raises LauncherError."""
     try:
         text = source.read_bytes()

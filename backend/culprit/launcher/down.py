@@ -24,7 +24,7 @@ def stop_platform(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="culprit down", description="Stop the platform.")
     parser.add_argument("--purge", action="store_true", help="delete all data as well")
     purge = parser.parse_args(arguments).purge
-    home = Home.of(os.environ)
+    home = Home.from_environment(os.environ)
     last_state = state.read_state(home)
     if last_state and state.is_running(last_state.get("supervisor")):
         pid = last_state["supervisor"]["pid"]
@@ -100,7 +100,7 @@ def retry_parts(arguments: list[str]) -> int:
 
 def send_request(number: int) -> None:
     """Send a signal to the supervisor of the running platform. Raises LauncherError if none runs."""
-    running = state.read_running(Home.of(os.environ))
+    running = state.read_running(Home.from_environment(os.environ))
     if running is None:
         raise LauncherError("Culprit is not running")
     os.kill(running["supervisor"]["pid"], number)

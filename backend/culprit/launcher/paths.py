@@ -29,12 +29,12 @@ class Home:
         self.state = path / "running.json"  # the running processes, for `status`, `down` and tests
 
     @classmethod
-    def of(cls, environment: Mapping[str, str]) -> Home:
+    def from_environment(cls, environment: Mapping[str, str]) -> Home:
         """Return the home of the environment, by default `.culprit` in the checkout."""
         supplied = environment.get("CULPRIT_HOME")
         return cls(Path(supplied).expanduser().resolve() if supplied else ROOT / ".culprit")
 
-    def make(self) -> None:
+    def create_directories(self) -> None:
         """Create the directory, closed to others. Raises OSError."""
         self.path.mkdir(parents=True, exist_ok=True)
         self.path.chmod(0o700)
@@ -48,6 +48,6 @@ def create_private_file(path: Path, content: bytes) -> None:
         file.write(content)
 
 
-def python_path() -> str:
+def build_python_path() -> str:
     """Return PYTHONPATH of every process of the platform."""
     return os.pathsep.join((str(ROOT / "backend"), str(ROOT)))

@@ -40,9 +40,9 @@ class Progress:
         started = time.monotonic()
         self.print_line(f"{text} …")
         yield
-        self.took(name, time.monotonic() - started)
+        self.record_phase(name, time.monotonic() - started)
 
-    def took(self, name: str, seconds: float) -> None:
+    def record_phase(self, name: str, seconds: float) -> None:
         """Record a phase that was timed elsewhere."""
         self.phases[name] = round(self.phases.get(name, 0.0) + seconds, 2)
         if seconds >= 1.0:

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import IO
 
 from culprit.launcher import progress
-from culprit.launcher.paths import PYTHON, ROOT, python_path
+from culprit.launcher.paths import PYTHON, ROOT, build_python_path
 from culprit.launcher.supervision.child_processes import ManagedProcess, StopSignals, start_child
 
 TERM = ((signal.SIGTERM, 10.0),)
 # Warm, then cold shutdown: a task that does not end within the first time runs again after the next start.
 WORKER = ((signal.SIGTERM, 12.0), (signal.SIGQUIT, 4.0))
 WORKERS = ("worker-ssh", "worker-parse")  # one per kind of queue
-SETTLE_S = 2.0  # a service without a port counts as started after this time
+START_GRACE_S = 2.0  # a service without a port counts as started after this time
 LOG_MAX = 8 << 20
 TCP_LISTEN = "0A"  # state of a listening socket in /proc/net/tcp
 
@@ -60,7 +60,7 @@ class ServiceProcess(ManagedProcess):
     def is_ready(self) -> bool:
         """Return whether the service itself, and no other process, listens on its port."""
         if self.port is None:
-            return time.monotonic() - self.started > SETTLE_S
+            return time.monotonic() - self.started > START_GRACE_S
         return self.pid is not None and is_listening(self.pid, self.port)
 
 
@@ -78,7 +78,7 @@ def is_listening(pid: int, port: int) -> bool:
     return False
 
 
-def api_service(address: str, port: int) -> ServiceProcess:
+def build_api_service(address: str, port: int) -> ServiceProcess:
     """Return the service of the API and the frontend.
 
     Streams to browsers are cut after some seconds when it stops.
@@ -98,7 +98,7 @@ def list_services(address: str, port: int) -> list[ServiceProcess]:
     """
     worker = (str(PYTHON), "-m", "culprit.server.worker")
     return [
-        api_service(address, port),
+        build_api_service(address, port),
         *(
             ServiceProcess(name, (*worker, name.removeprefix("worker-")), WORKER, signal.SIGQUIT)
             for name in WORKERS
@@ -119,10 +119,10 @@ LESS_MEMORY = {
 }
 
 
-def process_environment(base: Mapping[str, str], **settings: str) -> dict[str, str]:
+def build_process_environment(base: Mapping[str, str], **settings: str) -> dict[str, str]:
     """Return the environment of every process of the platform."""
     own = {
-        "PYTHONPATH": python_path(),
+        "PYTHONPATH": build_python_path(),
         "PYTHONUNBUFFERED": "1",
         "C_FORCE_ROOT": "1",  # silence Celery's warning about root: tasks carry IDs and no pickles
     }

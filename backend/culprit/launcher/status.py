@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import http.client
 import json
 import os
 import re
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from culprit.launcher import state
 from culprit.launcher.paths import Home
 from culprit.launcher.supervision import process_guardian
 
-HEAD = ("PART", "STATE", "PID", "UPTIME", "MEMORY", "RESTARTS")
+HEADER = ("PART", "STATE", "PID", "UPTIME", "MEMORY", "RESTARTS")
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 Row = dict[str, Any]
 
@@ -26,7 +28,7 @@ def print_status(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="culprit status", description="Show what runs.")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     as_json = parser.parse_args(arguments).json
-    home = Home.of(os.environ)
+    home = Home.from_environment(os.environ)
     known = state.read_running(home)
     if known is None:
         stopped = {"running": False, "home": str(home.path), "parts": []}
@@ -39,7 +41,8 @@ def print_status(arguments: list[str]) -> int:
         sys.stdout.write(json.dumps(document, indent=1) + "\n")
     else:
         sys.stdout.write(f"Culprit runs at {known['url']} (data: {home.path}).\n\n")
-        sys.stdout.write("\n".join([*format_table(rows), *explain_failure(rows, home)]) + "\n")
+        lines = [*format_table(rows), *explain_failure(rows, home), *explain_altered_files(known["url"])]
+        sys.stdout.write("\n".join(lines) + "\n")
     return 0 if all(row["state"] == "ok" for row in rows) else 1
 
 
@@ -97,10 +100,10 @@ def measure_memory(pids: list[int]) -> int:
 
 def format_table(rows: list[Row]) -> list[str]:
     """Return the rows in columns, with the total memory below."""
-    cells = [HEAD, *(format_row(row) for row in rows)]
+    cells = [HEADER, *(format_row(row) for row in rows)]
     total = sum(row["memory_bytes"] for row in rows)
     cells.append(("total", "", "", "", f"{total >> 20} MB", ""))
-    widths = [max(len(row[column]) for row in cells) for column in range(len(HEAD))]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(HEADER))]
     return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in cells
@@ -139,3 +142,17 @@ def explain_failure(rows: list[Row], home: Home) -> Iterator[str]:
             if row["next_start_at"]:
                 yield f"  Next start at {row['next_start_at']}; ./culprit retry starts it now. Logs: {home.logs}"
             yield from (f"  | {line}" for line in row["log"])
+
+
+def explain_altered_files(url: str) -> Iterator[str]:
+    """Return how many stored files are altered and what to do, from the metrics of the platform."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(f"{url}/metrics", timeout=2) as response:
+            metrics = response.read(1 << 20).decode()
+    except (OSError, ValueError, http.client.HTTPException):
+        return
+    match = re.search(r"^culprit_stored_files_altered (\d+)", metrics, re.M)
+    if match and int(match[1]):
+        yield f"\nStored files that are altered or missing: {match[1]}. ./culprit storage check lists them."
+        yield "  Restore them from a backup: docs/guide/operations.md, section Stored files are checked."

@@ -33,7 +33,7 @@ from culprit.launcher.supervision.supervisor import StopRequestedError, Supervis
 DEFAULT_PORT = 8040
 STOP_ORDER = ["worker", "scheduler", "api", "sshd"]
 # The platform ends if one of these is given up. Without the API, captures on hosts could not be stopped.
-ESSENTIAL = frozenset({"api", "postgresql"})
+ESSENTIAL_PARTS = frozenset({"api", "postgresql"})
 # Addresses that mean every interface, and the loopback address of each.
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared, not bound
 
@@ -68,9 +68,9 @@ def install_platform(arguments: list[str]) -> int:
     parse_options(arguments)  # report a wrong option before fetching anything
     progress = Progress()
     requirements.check_requirements()
-    home = Home.of(os.environ)
+    home = Home.from_environment(os.environ)
     require_not_running(home)
-    installed = install.installed_groups() is not None
+    installed = install.load_installed_groups() is not None
     progress.print_line(
         requirements.describe_needs(ROOT, home.path, installed=installed, has_data=home.postgres.exists())
     )
@@ -89,9 +89,9 @@ def require_not_running(home: Home) -> None:
 def run_platform(arguments: list[str]) -> int:
     """Start everything below a guardian and return the exit code. Raises LauncherError."""
     options = parse_options(arguments)
-    home = Home.of(os.environ)
+    home = Home.from_environment(os.environ)
     try:
-        home.make()
+        home.create_directories()
     except OSError as error:
         raise LauncherError(f"cannot write to {home.path}: {error.strerror}. Set CULPRIT_HOME") from error
     lock = state.hold_lock(home)
@@ -117,7 +117,7 @@ def run_native(_: list[str]) -> int:
 
 def run_packages(_: list[str]) -> int:
     """Unpack missing tools, as a process of its own."""
-    packages = Packages(Home.of(os.environ).packages)
+    packages = Packages(Home.from_environment(os.environ).packages)
     this_host.unpack_tools(packages, this_host.list_tools_to_unpack(packages), Progress())
     return 0
 
@@ -131,14 +131,14 @@ class RunningPlatform:
         self.progress = Progress()
         self.guardian = state.describe_process(guardian_pid)
         self.packages = Packages(home.packages)
-        self.address, self.port, self.public_url = self._where()
+        self.address, self.port, self.public_url = self._resolve_listen()
         self.announced: dict[str, str | None] = {}
         self.engines: list[Engine] = []
         self.supervisor = Supervisor(
             home.logs,
-            services.process_environment(os.environ, **self._settings()),
-            ESSENTIAL,
-            self._on_change,
+            services.build_process_environment(os.environ, **self._build_settings()),
+            ESSENTIAL_PARTS,
+            self._report_change,
         )
 
     def run(self) -> int:
@@ -147,8 +147,8 @@ class RunningPlatform:
         supervisor.listen_to_signals()
         code = 1
         try:
-            self._start()
-            supervisor.watch(services.WORKERS)
+            self._start_platform()
+            supervisor.watch_parts(services.WORKERS)
         except StopRequestedError:
             sys.stdout.write("\n")
             self.progress.print_line("Stopping …")
@@ -165,7 +165,7 @@ class RunningPlatform:
 
     # -- starting --------------------------------------------------------------------------------------
 
-    def _where(self) -> tuple[str, int, str]:
+    def _resolve_listen(self) -> tuple[str, int, str]:
         address, requested, supplied = requirements.parse_listen(self.options.listen, DEFAULT_PORT)
         port = requirements.find_free_port(address, requested, tries=1 if supplied else 50)
         if port is None:
@@ -176,14 +176,14 @@ class RunningPlatform:
         displayed = f"[{displayed}]" if ":" in displayed else displayed
         return address, port, os.environ.get("CULPRIT_PUBLIC_URL") or f"http://{displayed}:{port}"
 
-    def _settings(self) -> dict[str, str]:
+    def _build_settings(self) -> dict[str, str]:
         own = {"CULPRIT_HOME": str(self.home.path), "CULPRIT_PUBLIC_URL": self.public_url}
         own["CULPRIT_UI_DIR"] = os.environ.get("CULPRIT_UI_DIR", str(DIST))
         if not os.environ.get("CULPRIT_SECRET_KEY") and not os.environ.get("CULPRIT_SECRET_KEY_FILE"):
             own["CULPRIT_SECRET_KEY_FILE"] = str(ensure_secret_key(self.home.secret_key))
         return own
 
-    def _start(self) -> None:
+    def _start_platform(self) -> None:
         self._announce_state()
         build = None if install.is_frontend_built() else self._start_parallel("build")
         lacking = not self.options.no_host and this_host.list_tools_to_unpack(self.packages)
@@ -191,8 +191,10 @@ class RunningPlatform:
         self._start_engines()
         if not self._is_migrated():
             with self.progress.phase("migrations", "Migrating the database"):
-                self.supervisor.finish("migrate", self.supervisor.begin("migrate", services.MIGRATE))
-        self._join("packages", packages)
+                self.supervisor.await_command(
+                    "migrate", self.supervisor.start_command("migrate", services.MIGRATE)
+                )
+        self._await_step("packages", packages)
         sshd = None
         if not self.options.no_host:
             sshd = this_host.start_private_sshd(self.home.sshd, self.packages, self.supervisor, self.progress)
@@ -200,13 +202,15 @@ class RunningPlatform:
             for service in services.list_services(self.address, self.port):
                 self.supervisor.start(service)
             self._announce_state()
-            bootstrap = self.supervisor.begin("bootstrap", (*services.BOOTSTRAP, *bootstrap_options(sshd)))
-            answer = json.loads(self.supervisor.finish("bootstrap", bootstrap))
+            bootstrap = self.supervisor.start_command(
+                "bootstrap", (*services.BOOTSTRAP, *list_bootstrap_options(sshd))
+            )
+            answer = json.loads(self.supervisor.await_command("bootstrap", bootstrap))
             self.supervisor.wait_ready(ANY_ADDRESS.get(self.address, self.address), self.port)
-        self._join("build", build)
+        self._await_step("build", build)
         self.announced = {"login_url": answer.get("login_url")}
         self._announce_state()
-        self._greet(answer)
+        self._print_welcome(answer)
         if not native_reader.is_installed():
             self._start_parallel("native")
         if self.options.timings:
@@ -215,14 +219,14 @@ class RunningPlatform:
     def _start_parallel(self, command: str) -> subprocess.Popen[bytes]:
         """Start a slow, independent step in its own process."""
         line = (str(PYTHON), "-P", "-m", "culprit.launcher", command)
-        return self.supervisor.begin(command, line, show=True, **self.progress.as_environment())
+        return self.supervisor.start_command(command, line, show=True, **self.progress.as_environment())
 
-    def _join(self, command: str, child: subprocess.Popen[bytes] | None) -> None:
+    def _await_step(self, command: str, child: subprocess.Popen[bytes] | None) -> None:
         """Wait for such a step, which overlaps with others. Raises ServiceDiedError."""
         if child is not None:
             started = time.monotonic()
-            self.supervisor.finish(command, child)
-            self.progress.took(f"waiting for {command}", time.monotonic() - started)
+            self.supervisor.await_command(command, child)
+            self.progress.record_phase(f"waiting for {command}", time.monotonic() - started)
 
     def _start_engines(self) -> None:
         env = self.supervisor.env
@@ -243,11 +247,11 @@ class RunningPlatform:
         if not isinstance(postgres, Postgres):
             return False
         files = sorted((ROOT / "migrations" / "versions").glob("[0-9]*_*.py"))
-        tables = postgres.ask("SELECT to_regclass('alembic_version')")
-        at = postgres.ask("SELECT version_num FROM alembic_version") if tables else ""
+        tables = postgres.run_query("SELECT to_regclass('alembic_version')")
+        at = postgres.run_query("SELECT version_num FROM alembic_version") if tables else ""
         return bool(files) and at == files[-1].name.split("_", 1)[0]
 
-    def _on_change(self, part: SupervisedPart, change: Change) -> None:
+    def _report_change(self, part: SupervisedPart, change: Change) -> None:
         """Print what happened to a part. A full disk or a closed terminal must not end the supervisor."""
         with contextlib.suppress(OSError):
             self._announce_state()
@@ -260,6 +264,7 @@ class RunningPlatform:
             "ready": bool(self.announced),
             "parts": {name: part.as_json() for name, part in self.supervisor.parts.items()},
             "url": self.public_url,
+            "port": self.port,
             "home": str(self.home.path),
             "guardian": self.guardian,
             "supervisor": state.describe_process(os.getpid()),
@@ -269,7 +274,7 @@ class RunningPlatform:
         }
         state.write_state(self.home, document)
 
-    def _greet(self, answer: dict[str, str | None]) -> None:
+    def _print_welcome(self, answer: dict[str, str | None]) -> None:
         lines = ["", f"Culprit is ready at {self.public_url}"]
         if answer.get("login_url"):
             lines.append(f"First login (once, as admin):  {answer['login_url']}")
@@ -294,7 +299,7 @@ def describe_change(part: SupervisedPart, change: Change) -> str:
     pause = 0.0 if part.start_at is None else max(0.0, part.start_at - time.monotonic())
     if change == "ended":
         return f"{part.name}: {part.reason}. Restarting in {pause:.1f} s."
-    if part.name in ESSENTIAL:
+    if part.name in ESSENTIAL_PARTS:
         return f"{part.name}: {part.reason}. It failed repeatedly, and the platform needs it."
     return (
         f"{part.name}: {part.reason}. It failed repeatedly. The platform runs without it and tries again "
@@ -302,7 +307,7 @@ def describe_change(part: SupervisedPart, change: Change) -> str:
     )
 
 
-def bootstrap_options(sshd: SshdProcess | None) -> tuple[str, ...]:
+def list_bootstrap_options(sshd: SshdProcess | None) -> tuple[str, ...]:
     """Return the options of culprit.server.bootstrap for the private sshd."""
     if sshd is None:
         return ()

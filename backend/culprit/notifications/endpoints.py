@@ -163,7 +163,7 @@ def get_notification_chart(notification_id: UUID, db: DbDep, actor: CurrentActor
     """Return the chart of a notification as SVG."""
     authorize(actor, "notification.read")
     notification = queries.find_notification(db, actor, notification_id)
-    chart = NotificationContent.of(notification.message).chart if notification is not None else None
+    chart = NotificationContent.from_stored(notification.message).chart if notification is not None else None
     if chart is None:
         raise NotFoundError("notification.no_chart")
     return Response(render_svg(chart, actor.locale), media_type="image/svg+xml", headers=CHART_HEADERS)
@@ -178,7 +178,9 @@ def get_shared_chart(token: str, db: DbDep) -> Response:
         days=service.CHART_LINK_DAYS
     )
     chart = (
-        NotificationContent.of(notification.message).chart if notification is not None and shared else None
+        NotificationContent.from_stored(notification.message).chart
+        if notification is not None and shared
+        else None
     )
     if chart is None:
         raise NotFoundError("notification.no_chart")

@@ -49,14 +49,14 @@ def build_annotations(
     )
     results = []
     for row in rows:
-        annotation = AnnotationContent.of(row.key, row.body)
+        annotation = AnnotationContent.from_stored(row.key, row.body)
         results.append(
             GrafanaAnnotationResponse(
                 **{name: getattr(row, name) for name in same},
                 channel=names.get(row.channel_id, ""),
-                about=annotation.about,
-                about_id=annotation.about_id,
-                text=annotation.words if actor.unrestricted else "",
+                about=annotation.subject_kind,
+                about_id=annotation.subject_id,
+                text=annotation.plain_text if actor.unrestricted else "",
             )
         )
     return results

@@ -169,5 +169,5 @@ def _render_html(
 
 def render_plain_text(message: Mapping[str, Any], locale: str) -> Json:
     """Return the text of a message for the web interface."""
-    item = NotificationContent.of(message)
+    item = NotificationContent.from_stored(message)
     return {"headline": render_headline(item, locale), "lines": render_lines(item, locale)}

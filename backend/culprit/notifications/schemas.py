@@ -57,7 +57,7 @@ class ChannelCreate(RequestModel):
     user_id: UUID | None = None
 
     @model_validator(mode="after")
-    def _fitting(self) -> ChannelCreate:
+    def _validate_destination(self) -> ChannelCreate:
         """Require a URL for a webhook and a server for email."""
         if (self.kind == "email") != (self.mail is not None) or (self.kind == "email") == (
             self.url is not None

@@ -76,7 +76,7 @@ def _build_destination(session: Session, row: Channel, body: ChannelCreate) -> t
             server = MailServer(
                 mail.host, mail.port, mail.security, mail.username, mail.password.get_secret_value()
             )
-            check_endpoint(server.place, load_network_rules(session))
+            check_endpoint(server.endpoint, load_network_rules(session))
             row.destination = {
                 "server": f"{mail.host}:{mail.port}",
                 "to": list(mail.to),
@@ -85,12 +85,12 @@ def _build_destination(session: Session, row: Channel, body: ChannelCreate) -> t
             return Destination(mail=server, sender=mail.sender, to=tuple(mail.to)), None
         assert body.url is not None
         url = body.url.get_secret_value().strip()
-        place = parse_url(url).place
-        check_endpoint(place, load_network_rules(session))
+        endpoint = parse_url(url).endpoint
+        check_endpoint(endpoint, load_network_rules(session))
     except OutgoingError as error:
         params: Any = error.sentence["params"]
         raise InvalidRequestError(f"outgoing.{error.kind}", **params) from None
-    row.destination = {"server": place.origin, "chart_link": body.kind == "slack" and body.chart_link}
+    row.destination = {"server": endpoint.origin, "chart_link": body.kind == "slack" and body.chart_link}
     if body.kind == "slack":
         return Destination(url=url), None
     if body.kind == "grafana":
@@ -195,7 +195,7 @@ def requeue_failed(session: Session, row: Notification | GrafanaAnnotation, task
 
 def build_chart_token(notification_id: UUID) -> str:
     """Return the token of a chart link: the ID of the notification and a MAC of it."""
-    return f"{notification_id.hex}{_mac(notification_id)}"
+    return f"{notification_id.hex}{_compute_mac(notification_id)}"
 
 
 def parse_chart_token(token: str) -> UUID | None:
@@ -203,10 +203,10 @@ def parse_chart_token(token: str) -> UUID | None:
     if len(token) != 96 or not token.isascii() or not all(c in "0123456789abcdef" for c in token):
         return None
     notification_id = UUID(token[:32])
-    return notification_id if hmac.compare_digest(token[32:], _mac(notification_id)) else None
+    return notification_id if hmac.compare_digest(token[32:], _compute_mac(notification_id)) else None
 
 
-def _mac(notification_id: UUID) -> str:
+def _compute_mac(notification_id: UUID) -> str:
     """Return a MAC with the platform's key, for this purpose only."""
     config = get_settings()
     key = config.key_ring()[config.secret_key_version]

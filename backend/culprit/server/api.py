@@ -1,4 +1,4 @@
-"""The HTTP API: the `router` of each `endpoints.py`, below /api/v1."""
+"""The HTTP API: the `router` of each `endpoints.py` and that of the catalog, below /api/v1."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from fastapi import APIRouter
 
 import culprit
+from culprit.server import catalog
 from culprit.web.http.problem_details import RESPONSES
 
 #: Packages whose folders may contain an `endpoints.py`.
@@ -31,9 +32,9 @@ def find_routers() -> Iterator[APIRouter]:
             yield router
 
 
-def api_router() -> APIRouter:
+def build_api_router() -> APIRouter:
     """Return all routes of version 1."""
     api = APIRouter(prefix="/api/v1", responses=RESPONSES)
-    for router in find_routers():
+    for router in (*find_routers(), catalog.router):
         api.include_router(router)
     return api

@@ -68,7 +68,7 @@ class PrivateSshd:
     public_key: str
 
 
-def first_admin(session: Session) -> UserAccount:
+def ensure_admin(session: Session) -> UserAccount:
     """Return the account that `up` creates; admins create all others."""
     admin = queries.find_user(session, ADMIN)
     if admin is None:
@@ -79,7 +79,7 @@ def first_admin(session: Session) -> UserAccount:
     return admin
 
 
-def cli_token(session: Session, admin: UserAccount) -> str:
+def replace_cli_token(session: Session, admin: UserAccount) -> str:
     """Return a new token for the command line of this machine and revoke the previous one."""
     for old in queries.list_active_tokens(session, admin.id, CLI_TOKEN):
         old.revoked_at = utc_now()
@@ -110,12 +110,12 @@ def write_private(path: Path, text: str) -> None:
 
 def add_this_host(session: Session, config: Settings, actor: Actor, sshd: PrivateSshd) -> UUID:
     """Add this machine as a host with the key of its own sshd."""
-    host = _known(session, config)
-    _only_rule(session, sshd.port)
-    credential = _credential(session, actor, host, sshd)
+    host = _find_local_host(session, config)
+    _replace_network_rule(session, sshd.port)
+    credential = _store_credential(session, actor, host, sshd)
     key = parse_public_key(sshd.public_key)
     if host is None:
-        host = Host(name=_free_name(session), created_by=actor.id, labels={"machine": "this"})
+        host = Host(name=_choose_host_name(session), created_by=actor.id, labels={"machine": "this"})
         session.add(host)
     host.state = "active"
     host.address, host.port, host.username = LOOPBACK, sshd.port, sshd.user
@@ -133,14 +133,14 @@ def add_this_host(session: Session, config: Settings, actor: Actor, sshd: Privat
     return host.id
 
 
-def _known(session: Session, config: Settings) -> Host | None:
+def _find_local_host(session: Session, config: Settings) -> Host | None:
     try:
         return session.get(Host, UUID((config.home / LOCAL_HOST_FILE).read_text(encoding="ascii").strip()))
     except (OSError, ValueError):
         return None
 
 
-def _free_name(session: Session) -> str:
+def _choose_host_name(session: Session) -> str:
     own = re.sub(r"[^A-Za-z0-9_.-]+", "-", socket.gethostname()).strip("-._")[:60] or "this-machine"
     taken = queries.list_active_host_names(session)
     return (
@@ -148,7 +148,7 @@ def _free_name(session: Session) -> str:
     )
 
 
-def _only_rule(session: Session, port: int) -> None:
+def _replace_network_rule(session: Session, port: int) -> None:
     """Make the allow-list contain exactly this sshd: the rule of an earlier start gets the new port."""
     rule = queries.find_network_rule(session, NOTE)
     if rule is None:
@@ -157,7 +157,7 @@ def _only_rule(session: Session, port: int) -> None:
     rule.port_from = rule.port_to = port
 
 
-def _credential(session: Session, actor: Actor, host: Host | None, sshd: PrivateSshd) -> Credential:
+def _store_credential(session: Session, actor: Actor, host: Host | None, sshd: PrivateSshd) -> Credential:
     credential_spec = CredentialSpec(kind="key", private_key=SecretStr(sshd.private_key))
     row = session.get(Credential, host.credential_id) if host and host.credential_id else None
     if row is None:
@@ -172,9 +172,9 @@ def run(config: Settings, sshd: PrivateSshd | None) -> dict[str, str | None]:
     """Prepare the database in one transaction, then write the files."""
     registry.install_routes()
     with unit_of_work(get_database().sessions) as session:
-        admin = first_admin(session)
+        admin = ensure_admin(session)
         link = issue_login_link(session, admin) if admin.password_hash is None else None
-        token = cli_token(session, admin)
+        token = replace_cli_token(session, admin)
         sealed_columns.rewrap_secrets(session, get_vault())
         host_id = add_this_host(session, config, build_actor(admin), sshd) if sshd else None
     cli_file = config.home / CLI_FILE

@@ -1,4 +1,4 @@
-"""Liveness, readiness and metrics: /healthz, /readyz and /metrics, without login and without secrets."""
+"""Liveness and readiness: /healthz and /readyz, without login and without secrets."""
 
 from __future__ import annotations
 
@@ -10,23 +10,19 @@ from typing import Any
 
 import structlog
 from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, PlainTextResponse, Response
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
-from prometheus_client.core import GaugeMetricFamily
-from prometheus_client.registry import Collector
+from fastapi.responses import JSONResponse, PlainTextResponse
 from redis import Redis
 from redis.exceptions import RedisError
-from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from culprit.infra.db.clock import utc_now
 from culprit.infra.db.session import Database
 from culprit.infra.sandbox.confinement import get_sandbox
 from culprit.infra.settings import REPOSITORY, Settings
-from culprit.server.queries import count_processes, count_runs, load_heartbeats
+from culprit.server.queries import load_heartbeats, read_revision
 
 router = APIRouter(include_in_schema=False)
-ALIVE = timedelta(seconds=60)
+MAX_HEARTBEAT_AGE = timedelta(seconds=60)
 RUNNING = "running.json"  # in CULPRIT_HOME, written by the supervisor of `./culprit up`
 # Background processes, with the queue that a worker serves.
 BACKGROUND = {"worker-ssh": "ssh", "worker-parse": "parse", "scheduler": None}
@@ -36,7 +32,7 @@ SignsOfLife = dict[str, dict[str, Any]]
 log = structlog.get_logger("culprit.server.health")
 
 
-def head_revision() -> str:
+def get_head_revision() -> str:
     """Return the newest migration in this checkout: file names begin with its number."""
     files = sorted((REPOSITORY / "migrations" / "versions").glob("[0-9]*_*.py"))
     return files[-1].name.split("_", 1)[0] if files else ""
@@ -57,10 +53,10 @@ def report_readiness(request: Request) -> JSONResponse:
     restarts and its last end.
     """
     settings: Settings = request.app.state.settings
-    checks, seen = _database(request.app.state.database)
+    checks, seen = _check_database(request.app.state.database)
     parts = list_parts(settings, seen)
     checks |= {check: str(parts[part]["state"]) for check, part in CHECKED.items()}
-    checks["broker"] = _broker(settings)
+    checks["broker"] = _check_broker(settings)
     served = checks["database"] == "ok" and checks["migrations"] == "ok"
     ready = all(value == "ok" for value in (*checks.values(), *(part["state"] for part in parts.values())))
     state = "ready" if ready else "degraded" if served else "not_ready"
@@ -81,11 +77,13 @@ def list_parts(settings: Settings, seen: SignsOfLife | None) -> dict[str, Part]:
     minute old, decide.
     """
     supervised = _read_supervised(settings)
-    parts = {name: _public(noted) for name, (noted, _) in supervised.items()}
+    parts = {name: _hide_details(noted) for name, (noted, _) in supervised.items()}
     for name, queue in BACKGROUND.items():
         if name not in supervised:
-            known = seen is not None and any(_serves(queue, row) for row in seen.items())
-            parts[name] = _public({"state": "unknown" if seen is None else "ok" if known else "not_seen"})
+            known = seen is not None and any(is_serving(queue, *row) for row in seen.items())
+            parts[name] = _hide_details(
+                {"state": "unknown" if seen is None else "ok" if known else "not_seen"}
+            )
             continue
         _, pid = supervised[name]
         sign = f"{name.partition('-')[0]}@{socket.gethostname()}:{pid}"
@@ -94,14 +92,14 @@ def list_parts(settings: Settings, seen: SignsOfLife | None) -> dict[str, Part]:
     return parts
 
 
-def _serves(queue: str | None, row: tuple[str, dict[str, Any]]) -> bool:
-    name, detail = row
+def is_serving(queue: str | None, name: str, detail: dict[str, Any]) -> bool:
+    """Return whether the process with this heartbeat serves `queue`; None means that it is a scheduler."""
     if queue is None:
         return name.startswith("scheduler@")
     return name.startswith("worker@") and queue in detail.get("queues", [])
 
 
-def _public(noted: dict[str, Any]) -> Part:
+def _hide_details(noted: dict[str, Any]) -> Part:
     """Return what may be visible without login: no logs, and no messages of the operating system."""
     stored = ("state", "since", "restarts", "signal", "exit_code", "out_of_memory", "next_start_at")
     return {"restarts": 0} | {name: noted[name] for name in stored if noted.get(name) not in (None, False)}
@@ -122,70 +120,27 @@ def _read_supervised(settings: Settings) -> dict[str, tuple[dict[str, Any], int 
         return {}
 
 
-def _database(database: Database) -> tuple[dict[str, str], SignsOfLife | None]:
+def _check_database(database: Database) -> tuple[dict[str, str], SignsOfLife | None]:
     checks = {"database": "away", "migrations": "unknown"}
     try:
         with database.engine.connect() as connection:
             checks["database"] = "ok"
-            if connection.execute(text("SELECT to_regclass('alembic_version')")).scalar() is None:
+            revision = read_revision(connection)
+            if revision is None:
                 return checks | {"migrations": "missing"}, None
-            revision = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
-            if revision != head_revision():
-                return checks | {
-                    "migrations": f"at {revision or 'no revision'}, needs {head_revision()}"
-                }, None
+            if revision != get_head_revision():
+                return checks | {"migrations": f"at {revision}, needs {get_head_revision()}"}, None
             checks["migrations"] = "ok"
-            return checks, load_heartbeats(connection, utc_now() - ALIVE)
+            return checks, load_heartbeats(connection, utc_now() - MAX_HEARTBEAT_AGE)
     except SQLAlchemyError as error:
         log.warning("database_away", error=type(error).__name__)
     return checks, None
 
 
-def _broker(settings: Settings) -> str:
+def _check_broker(settings: Settings) -> str:
     try:
         with Redis.from_url(settings.redis_url, socket_connect_timeout=1, socket_timeout=1) as redis:
             redis.ping()
     except (RedisError, OSError):
         return "away"
     return "ok"
-
-
-class PlatformFigures(Collector):
-    """Metrics that are read from the database at each request."""
-
-    def __init__(self, database: Database) -> None:
-        self.database = database
-
-    def collect(self) -> Any:
-        """Yield runs by state, and running processes by kind.
-
-        Yield only the reachability if the database is unreachable.
-        """
-        runs = GaugeMetricFamily("culprit_runs", "Runs by state", labels=["state"])
-        alive = GaugeMetricFamily(
-            "culprit_processes_alive", "Processes seen in the last minute", labels=["kind"]
-        )
-        up = GaugeMetricFamily("culprit_database_up", "Whether the database answers")
-        try:
-            with self.database.engine.connect() as connection:
-                for state, count in count_runs(connection):
-                    runs.add_metric([state], count)
-                for name, count in count_processes(connection, utc_now() - ALIVE):
-                    alive.add_metric([name], count)
-            up.add_metric([], 1)
-        except SQLAlchemyError:
-            up.add_metric([], 0)
-        return [runs, alive, up]
-
-
-def build_registry(database: Database) -> CollectorRegistry:
-    """Return the metrics registry of one application."""
-    figures = CollectorRegistry()
-    figures.register(PlatformFigures(database))
-    return figures
-
-
-@router.get("/metrics")
-def report_metrics(request: Request) -> Response:
-    """Answer in Prometheus text format."""
-    return Response(generate_latest(request.app.state.registry), media_type=CONTENT_TYPE_LATEST)

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, extract, func, select, text
 from sqlalchemy.orm import Session
 
+from culprit.captures.locks import is_due
 from culprit.infra.models.accounts.api_token import ApiToken
+from culprit.infra.models.accounts.audit_entry import AuditEntry
 from culprit.infra.models.accounts.user_account import UserAccount
 from culprit.infra.models.captures.run import Run
 from culprit.infra.models.hosts.host import Host
 from culprit.infra.models.hosts.network_rule import NetworkRule
 from culprit.infra.models.incidents.incident import Incident
+from culprit.infra.models.system.blob_check import BlobCheck
 from culprit.infra.models.system.process_heartbeat import ProcessHeartbeat
+
+#: Action of a backup in the audit log.
+BACKUP_CREATED = "backup.created"
 
 
 def find_user(session: Session, name: str) -> UserAccount | None:
@@ -68,8 +74,38 @@ def count_runs(connection: Connection) -> Iterable[tuple[str, int]]:
     return [(str(state), int(count)) for state, count in rows]
 
 
-def count_processes(connection: Connection, since: datetime) -> Iterable[tuple[str, int]]:
-    """Return the number of processes of each kind with a heartbeat after `since`."""
-    kind = func.split_part(ProcessHeartbeat.name, "@", 1)
-    query = select(kind, func.count()).where(ProcessHeartbeat.seen_at > since).group_by(kind)
-    return [(str(name), int(count)) for name, count in connection.execute(query)]
+def read_file_checks(connection: Connection) -> tuple[int, float]:
+    """Return the number of altered files, and the seconds since the oldest of the last checks of all files."""
+    age = extract("epoch", func.clock_timestamp() - func.min(BlobCheck.checked_at))
+    altered_files = select(func.count()).where(BlobCheck.altered_at.is_not(None))
+    altered, seconds = connection.execute(select(altered_files.scalar_subquery(), age)).one()
+    return int(altered), float(seconds or 0)
+
+
+def find_last_backup(connection: Connection) -> datetime | None:
+    """Return the time of the last backup, or None. It reads the audit log, the newest entry first."""
+    newest = select(AuditEntry.at).where(AuditEntry.action == BACKUP_CREATED).order_by(AuditEntry.seq.desc())
+    at: datetime | None = connection.execute(newest.limit(1)).scalar()
+    return at
+
+
+def read_clock(connection: Connection) -> datetime:
+    """Return the time of the database server."""
+    at: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
+    return at
+
+
+def read_revision(connection: Connection) -> str | None:
+    """Return the migration of the database, or None without tables."""
+    if connection.execute(text("SELECT to_regclass('alembic_version')")).scalar() is None:
+        return None
+    revision = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    return str(revision) if revision is not None else None
+
+
+def read_oldest_wait(connection: Connection) -> tuple[int, timedelta | None]:
+    """Return the number of runs that are due, and how long the oldest has been due."""
+    due_at = func.greatest(Run.queued_at, Run.not_before)
+    waiting = select(func.count(), func.clock_timestamp() - func.min(due_at)).where(is_due())
+    count, age = connection.execute(waiting).one()
+    return int(count), age

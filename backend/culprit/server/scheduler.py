@@ -1,4 +1,7 @@
-"""The scheduler process: `python -m culprit.server.scheduler`. It sweeps and starts due schedules; several may run."""
+"""The scheduler process: `python -m culprit.server.scheduler`. Several may run.
+
+It sweeps, starts due schedules, and checks stored files in a thread of the lowest priority.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,7 @@ from culprit.infra.event_stream import get_event_publisher
 from culprit.infra.settings import get_settings
 from culprit.jobs import registry
 from culprit.jobs.notifications.send_annotation import sync_annotations
+from culprit.jobs.system.check_files import CheckStoppedError, check_slice
 from culprit.jobs.system.fire_schedules import start_all_due
 from culprit.jobs.system.heartbeats import record_heartbeat, remove_heartbeat, touch_alive_file
 from culprit.jobs.system.sweep import run_sweep
@@ -31,6 +35,7 @@ TICK_S = 2.0
 GRACE_S = 15.0
 HEARTBEAT_EVERY_S = 10.0
 ANNOTATIONS_EVERY_S = 10.0
+FILE_CHECK_PAUSE_S = 1.0
 log = structlog.get_logger("culprit.server.scheduler")
 
 
@@ -43,7 +48,24 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     redis = Redis.from_url(config.redis_url, socket_connect_timeout=2, socket_timeout=2)
+    checking = threading.Thread(target=repeat_file_checks, args=(get_database(), stop), daemon=True)
+    checking.start()
     Scheduler(get_database(), redis).run(stop)
+    checking.join(timeout=5)
+
+
+def repeat_file_checks(db: Database, stop: threading.Event) -> None:
+    """Check stored files in slices until `stop`, in a thread of the lowest priority."""
+    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)
+    while not stop.wait(FILE_CHECK_PAUSE_S):
+        try:
+            check_slice(db, artifact_store(), get_settings().file_check_hours, stop)
+        except CheckStoppedError:
+            return
+        except (DBAPIError, PoolTimeout) as error:
+            log.warning("database_away", error=type(error).__name__)
+        except Exception as error:
+            log.error("file_check_failed", exc_info=error)
 
 
 class Scheduler:

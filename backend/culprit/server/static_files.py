@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode
 from hashlib import sha256
 from html import escape
+from mimetypes import guess_type
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +48,7 @@ def install_static_files(app: FastAPI, folder: Path) -> None:
             raise HTTPException(404)
         requested = (root / path).resolve()
         if path and requested.is_relative_to(root) and requested.is_file():
-            hashed = path.startswith("assets/")
-            return FileResponse(requested, headers={"Cache-Control": IMMUTABLE if hashed else "no-cache"})
+            return _serve_file(requested, request, IMMUTABLE if path.startswith("assets/") else "no-cache")
         if path.startswith("assets/") or "." in path.rsplit("/", 1)[-1]:
             raise HTTPException(404)
         index = root / "index.html"
@@ -56,16 +57,38 @@ def install_static_files(app: FastAPI, folder: Path) -> None:
         return FileResponse(index, media_type="text/html", headers={"Cache-Control": "no-cache"})
 
 
+def _serve_file(file: Path, request: Request, caching: str) -> Response:
+    """Return a file, or what the build compressed with Brotli if the browser reads that."""
+    headers = {"Cache-Control": caching}
+    packed = file.with_name(f"{file.name}.br")
+    if not packed.is_file() or packed.is_symlink():
+        return FileResponse(file, headers=headers)
+    headers["Vary"] = "Accept-Encoding"
+    if not _accepts_brotli(request.headers.get("accept-encoding", "")):
+        return FileResponse(file, headers=headers)
+    media_type = guess_type(file.name)[0] or "application/octet-stream"
+    return FileResponse(packed, headers={**headers, "Content-Encoding": "br"}, media_type=media_type)
+
+
+def _accepts_brotli(accepted: str) -> bool:
+    """Return whether an Accept-Encoding header names Brotli, unless with the weight 0."""
+    for item in accepted.split(","):
+        name, _, weight = item.partition(";")
+        if name.strip().lower() == "br":
+            return re.fullmatch(r"q=0(\.0*)?", weight.strip()) is None
+    return False
+
+
 def render_api_page(document: dict[str, Any]) -> str:
     """Return the OpenAPI document as one plain page without scripts."""
     groups: dict[str, list[str]] = {}
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             tag = (operation.get("tags") or ["other"])[0]
-            groups.setdefault(tag, []).append(_operation(method, path, operation))
+            groups.setdefault(tag, []).append(_render_operation(method, path, operation))
     schemas = document.get("components", {}).get("schemas", {})
     shapes = "".join(
-        f"<details><summary><code>{escape(name)}</code></summary>{_json(schema)}</details>"
+        f"<details><summary><code>{escape(name)}</code></summary>{_render_json(schema)}</details>"
         for name, schema in sorted(schemas.items())
     )
     body = "".join(f"<h2>{escape(tag)}</h2>{''.join(items)}" for tag, items in groups.items())
@@ -78,11 +101,11 @@ def render_api_page(document: dict[str, Any]) -> str:
     )
 
 
-def _json(value: object) -> str:
+def _render_json(value: object) -> str:
     return f"<pre>{escape(json.dumps(value, indent=1, ensure_ascii=False))}</pre>"
 
 
-def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
+def _render_operation(method: str, path: str, operation: dict[str, Any]) -> str:
     parts = [f"<p>{escape(operation.get('description', ''))}</p>"]
     if operation.get("parameters"):
         rows = (
@@ -92,10 +115,10 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
         )
         parts.append(f"<ul>{''.join(rows)}</ul>")
     if "requestBody" in operation:
-        parts.append(f"<p>Request</p>{_json(operation['requestBody']['content'])}")
+        parts.append(f"<p>Request</p>{_render_json(operation['requestBody']['content'])}")
     for status, answer in operation.get("responses", {}).items():
         if not status.endswith("XX"):
-            parts.append(f"<p>Answer {escape(status)}</p>{_json(answer.get('content', {}))}")
+            parts.append(f"<p>Answer {escape(status)}</p>{_render_json(answer.get('content', {}))}")
     return (
         f"<details><summary><b>{escape(method.upper())}</b> <code>{escape(path)}</code> "
         f"{escape(operation.get('summary', ''))}</summary>{''.join(parts)}</details>"

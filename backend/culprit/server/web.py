@@ -28,13 +28,13 @@ from culprit.infra import logging
 from culprit.infra.db.session import Database
 from culprit.infra.settings import Settings, get_settings
 from culprit.jobs import registry
-from culprit.server import health, static_files
-from culprit.server.api import api_router
+from culprit.server import health, metrics, static_files
+from culprit.server.api import build_api_router
 from culprit.web.http import problem_details
 from culprit.web.http.compression import Compression
 from culprit.web.http.json_limit import JsonLimit
 from culprit.web.http.middleware import BodyLimit, Metrics, SecurityHeaders
-from culprit.web.http.stalled import cut_stalled
+from culprit.web.http.stalled import abort_when_stalled
 from culprit.web.http.text_check import TextCheck
 
 JSON_LIMIT = 2 << 20
@@ -45,7 +45,7 @@ ANONYMOUS_LIMIT = 16 << 10
 #: Paths that accept an unauthenticated body, with any headers.
 PUBLIC_PATHS = ("/api/v1/session", "/api/v1/session/link", "/api/v1/session/oidc")
 #: Alerts carry a signature, uploads a token in their address; both have separate limits.
-PROVEN_PATHS = re.compile(rf"/api/v1/triggers/[^/]+/alerts$|{re.escape(uploads.PREFIX)}/[^/]+$")
+AUTHENTICATED_PATHS = re.compile(rf"/api/v1/triggers/[^/]+/alerts$|{re.escape(uploads.PREFIX)}/[^/]+$")
 #: Paths whose answers contain secrets; a test finds missing ones.
 SECRETS = (
     "/api/v1/channels",
@@ -68,10 +68,10 @@ class Application(FastAPI):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        await super().__call__(scope, receive, cut_stalled(scope, send))
+        await super().__call__(scope, receive, abort_when_stalled(scope, send))
 
 
-def operation_id(route: APIRoute) -> str:
+def build_operation_id(route: APIRoute) -> str:
     """Return the name of a generated client function: the function and its router's first tag."""
     return f"{str(route.tags[0]).replace(' ', '_')}_{route.name}" if route.tags else route.name
 
@@ -103,28 +103,29 @@ def create_app(input_settings: Settings | None = None) -> FastAPI:
         redoc_url=None,
         openapi_url="/openapi.json",
         lifespan=lifespan,
-        generate_unique_id_function=operation_id,
+        generate_unique_id_function=build_operation_id,
     )
     registry.install_routes()
     install_state(app, config)
     register_collector_messages()
     problem_details.install_handlers(app, render_message)
     app.include_router(health.router)
-    app.include_router(api_router())
+    app.include_router(metrics.router)
+    app.include_router(build_api_router())
     app.include_router(reports.router)
     app.include_router(uploads.router)
     static_files.install_static_files(app, config.ui_dir)
     app.add_middleware(Compression, never=SECRETS)
     larger = dict.fromkeys((*FILE_PATHS, f"{uploads.PREFIX}/"), config.upload_limit)
     app.add_middleware(TextCheck, except_below=("/alerts",))  # alerts are sanitized instead: none may be lost
-    app.add_middleware(JsonLimit, proven=PROVEN_PATHS)
+    app.add_middleware(JsonLimit, proven=AUTHENTICATED_PATHS)
     app.add_middleware(
         BodyLimit,
         limit=JSON_LIMIT,
         larger=larger,
         anonymous=ANONYMOUS_LIMIT,
         public=PUBLIC_PATHS,
-        proven=PROVEN_PATHS,
+        proven=AUTHENTICATED_PATHS,
     )
     app.add_middleware(Metrics, registry=app.state.registry)
     app.add_middleware(SecurityHeaders)
@@ -141,7 +142,7 @@ def install_state(app: FastAPI, config: Settings) -> None:
     app.state.report_rate_limiter = reports.build_rate_limiter(config.redis_url)
     app.state.events_rate_limiter = events.build_rate_limiter(config.redis_url)
     app.state.upload_rate_limiter = uploads.build_rate_limiter(config.redis_url)
-    app.state.registry = health.build_registry(app.state.database)
+    app.state.registry = metrics.build_registry(app.state.database, config)
 
 
 def remove_abandoned_files(database: Database, config: Settings) -> None:

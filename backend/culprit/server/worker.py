@@ -221,7 +221,7 @@ class HeartbeatStep(PeriodicStep):
         self.process_name = f"worker@{socket.gethostname()}:{os.getpid()}"
         self.detail = {"queues": sorted(worker.app.amqp.queues.consume_from), "room": worker.concurrency}
         touch_alive_file()
-        self._note(record_heartbeat, self.detail)
+        self._store_heartbeat(record_heartbeat, self.detail)
         sandbox = get_sandbox()
         level = log.warning if sandbox.mode == "none" else log.info
         level("sandbox_chosen", sandbox=sandbox.describe())
@@ -229,14 +229,14 @@ class HeartbeatStep(PeriodicStep):
     def run_once(self) -> None:
         """Record a heartbeat. The file serves the health check of a container, which must not need the database."""
         touch_alive_file()
-        self._note(record_heartbeat, self.detail)
+        self._store_heartbeat(record_heartbeat, self.detail)
 
     def stop(self, worker: Any) -> None:
         """Remove the heartbeat."""
         super().stop(worker)
-        self._note(remove_heartbeat)
+        self._store_heartbeat(remove_heartbeat)
 
-    def _note(self, what: Any, *arguments: Any) -> None:
+    def _store_heartbeat(self, what: Any, *arguments: Any) -> None:
         db = Database(get_settings().sqlalchemy_url, pool_size=1)
         try:
             what(db, self.process_name, *arguments)
@@ -247,7 +247,7 @@ class HeartbeatStep(PeriodicStep):
 
 
 @setup_logging.connect
-def _logging(**_: Any) -> None:
+def _configure_logging(**_: Any) -> None:
     logging.configure_logging(get_settings().log_level)
 
 
@@ -263,7 +263,7 @@ def _load_before_fork(sender: Any = None, **_: Any) -> None:
 
 
 @worker_process_init.connect
-def _own_connections(**_: Any) -> None:
+def _replace_connections(**_: Any) -> None:
     """Drop the connections of the parent, and exclude its objects from garbage collection in a forked child."""
     if get_database.cache_info().currsize:
         get_database().engine.dispose(close=False)

@@ -49,6 +49,8 @@ from culprit.server.web import create_app, install_state
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from redis import Redis
+from sqlalchemy import create_engine
+from sqlalchemy.engine import Engine
 from sqlalchemy.orm import Session
 from starlette.datastructures import State
 
@@ -144,6 +146,18 @@ def drop_database(postgres_url: str) -> Callable[[str], None]:
             connection.execute(f"DROP DATABASE IF EXISTS {urlsplit(url).path[1:]} WITH (FORCE)")
 
     return drop
+
+
+@pytest.fixture
+def empty(
+    make_database: Callable[[str | None], str], drop_database: Callable[[str], None]
+) -> Iterator[tuple[str, Engine]]:
+    """The URL of a database without tables, and its engine."""
+    url = make_database(None)
+    engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://", 1))
+    yield url, engine
+    engine.dispose()
+    drop_database(url)
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from culprit.infra.settings import Settings
 from culprit.server.web import SECRETS
-from culprit.web.http.compression import LEAST_BYTES, Compression
+from culprit.web.http.compression import MIN_BYTES, Compression
 from fastapi import FastAPI, Response
 from fastapi.responses import FileResponse, StreamingResponse
 from fastapi.testclient import TestClient
@@ -83,7 +83,7 @@ def test_large_responses_are_compressed(small_app: TestClient) -> None:
 @pytest.mark.parametrize(
     ("path", "headers"),
     [
-        (f"/kind?of=application/json&size={LEAST_BYTES - 1}", {}),
+        (f"/kind?of=application/json&size={MIN_BYTES - 1}", {}),
         ("/kind?of=application/json", {"Accept-Encoding": "identity"}),
         ("/kind?of=application/zip", {}),
         ("/kind?of=application/octet-stream", {}),

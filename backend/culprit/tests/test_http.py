@@ -67,6 +67,22 @@ def test_the_interface_is_served_with_the_right_lifetimes(client: TestClient, ui
 
 
 @pytest.mark.parametrize(
+    ("accepted", "is_packed"),
+    [("gzip, deflate, br, zstd", True), ("br;q=1", True), ("gzip", False), ("br;q=0", False), ("", False)],
+)
+def test_files_that_the_build_compressed_are_served_so(
+    client: TestClient, ui: Path, accepted: str, is_packed: bool
+) -> None:
+    (ui / "assets" / "app-1a2b.js.br").write_bytes(b"\x0b\x00\x801\x03")  # "1", compressed with Brotli
+    with client.stream("GET", "/assets/app-1a2b.js", headers={"Accept-Encoding": accepted}) as answer:
+        body = b"".join(answer.iter_raw())
+    assert body == (b"\x0b\x00\x801\x03" if is_packed else b"1")
+    assert answer.headers.get("content-encoding") == ("br" if is_packed else None)
+    assert "javascript" in answer.headers["content-type"] and "immutable" in answer.headers["cache-control"]
+    assert answer.headers["vary"] == "Accept-Encoding"
+
+
+@pytest.mark.parametrize(
     "path",
     ["/../secret.txt", "/%2e%2e/secret.txt", "/..%2fsecret.txt", "/assets/..%2f..%2fsecret.txt", "/%00",
      "/..%5csecret.txt", "/%2fetc%2fh.conf", "/assets/missing.js", "/api/v1/none", "/api/", "/robots.txt"],

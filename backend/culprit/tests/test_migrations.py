@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
-import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
@@ -12,7 +9,7 @@ from alembic.script import ScriptDirectory
 from culprit.infra.models.base import Base
 from culprit.server import health
 from culprit.tests.conftest import alembic_config
-from sqlalchemy import create_engine, text
+from sqlalchemy import text
 from sqlalchemy.engine import Engine
 
 SEED = """
@@ -32,17 +29,6 @@ INSERT INTO event (id, run_id, t_ns, uncertainty_ns, kind, severity, title, deta
   SELECT gen_random_uuid(), id, 1, 0, 'oom', 'warn', '{"key": "x", "params": {}}', '' FROM run;
 """
 TABLES = ("user_account", "credential", "host", "capture", "run", "event")
-
-
-@pytest.fixture
-def empty(
-    make_database: Callable[[str | None], str], drop_database: Callable[[str], None]
-) -> Iterator[tuple[str, Engine]]:
-    url = make_database(None)
-    engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://", 1))
-    yield url, engine
-    engine.dispose()
-    drop_database(url)
 
 
 def contents(engine: Engine) -> dict[str, str]:
@@ -120,4 +106,4 @@ def test_migrations_match_the_models(empty: tuple[str, Engine]) -> None:
 
 def test_revisions_are_linear_and_health_reports_head() -> None:
     script = ScriptDirectory.from_config(alembic_config("postgresql://nowhere"))
-    assert script.get_heads() == [health.head_revision()]
+    assert script.get_heads() == [health.get_head_revision()]

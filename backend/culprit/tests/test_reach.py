@@ -42,7 +42,15 @@ SEVERAL = {
     "share_id",
     "window_id",
 }
-SINGLE = {"host_id", "mute_id", "watcher_id", "diagnosis_id", "upload_id"}
+SINGLE = {
+    "host_id",
+    "mute_id",
+    "watcher_id",
+    "diagnosis_id",
+    "upload_id",
+    "profile_id",
+    "disassembly_id",
+}
 #: Global resources, and those that act with the permissions of their owner, who alone sees them.
 NO_HOSTS = {"rotation_id", "override_id", "token_id", "trigger_id"}
 #: Comments decide nothing.

@@ -46,10 +46,10 @@ def is_secure_url(url: object) -> bool:
     if not isinstance(url, str) or len(url) > MAX_URL:
         return False
     try:
-        place = parse_base_url(url.partition("?")[0])
+        endpoint = parse_base_url(url.partition("?")[0])
     except OutgoingError:
         return False
-    return "#" not in url and url.isprintable() and (place.scheme == "https" or place.host in LOOPBACK)
+    return "#" not in url and url.isprintable() and (endpoint.scheme == "https" or endpoint.host in LOOPBACK)
 
 
 def parse_discovery(body: bytes, issuer: str) -> ProviderEndpoints:

@@ -33,7 +33,7 @@ from culprit.accounts.single_sign_on.schemas import (
     SignOutResponse,
 )
 from culprit.infra.db.session import Database
-from culprit.infra.db.unit_of_work import let_go, unit_of_work
+from culprit.infra.db.unit_of_work import release_and_expire, unit_of_work
 from culprit.infra.models.accounts.login_flow import LoginFlow
 from culprit.infra.request_dependencies import DbDep
 from culprit.infra.settings import Settings
@@ -48,7 +48,7 @@ Text = Annotated[str | None, Query(max_length=4000)]
 class SignInResult:
     """Where the browser is redirected; `token` is the cookie of a new session, for `hours`."""
 
-    place: str
+    location: str
     token: str | None = None
     hours: int = 0
 
@@ -148,7 +148,7 @@ def handle_callback(
             login.record_refusal(session, refused, address)
         answer = RedirectResponse(f"/login?{urlencode({'refused': refused.why})}", 303)
     else:
-        answer = RedirectResponse(arrived.place, 303)
+        answer = RedirectResponse(arrived.location, 303)
         if arrived.token is not None:
             set_session_cookie(answer, settings, arrived.token, arrived.hours)
     answer.headers["Cache-Control"] = "no-store"
@@ -230,12 +230,12 @@ def get_logout_url(request: Request, db: DbDep, actor: CurrentActor) -> SignOutR
     if row is None or not row.enabled or find_identity(db, actor.id) is None:
         return SignOutResponse(url=None)
     memory: ProviderCache = request.app.state.single_sign_on
-    place = memory.find_logout_url(row.issuer)
-    if place is None:
+    logout_url = memory.find_logout_url(row.issuer)
+    if logout_url is None:
         return SignOutResponse(url=None)
     back = request.app.state.settings.public_url.rstrip("/") + "/login"
     requested = urlencode({"client_id": row.client_id, "post_logout_redirect_uri": back})
-    return SignOutResponse(url=f"{place}{'&' if '?' in place else '?'}{requested}")
+    return SignOutResponse(url=f"{logout_url}{'&' if '?' in logout_url else '?'}{requested}")
 
 
 @router.get("/oidc-provider", tags=["accounts"], summary="The identity provider")
@@ -270,5 +270,5 @@ def check_provider(db: DbDep, actor: CurrentActor) -> ProviderCheckResponse:
     if row is None:
         raise NotFoundError("sign_in.not_found")
     client = service.build_client(db, row)
-    let_go(db)
+    release_and_expire(db)
     return service.check_provider(client)

@@ -84,7 +84,7 @@ class ProviderCache:
             _fetch_document(client, client.issuer.rstrip("/") + WELL_KNOWN), client.issuer
         )
         keys = tuple(parse_keys(_fetch_document(client, endpoints.jwks)))
-        return self._keep(ProviderMetadata(endpoints, keys, at, at))
+        return self._store_metadata(ProviderMetadata(endpoints, keys, at, at))
 
     def find_logout_url(self, issuer: str) -> str | None:
         """Return the provider's logout address from the cache, or None."""
@@ -101,10 +101,10 @@ class ProviderCache:
             if self._clock() - metadata.keys_at < KEY_REFRESH_S:
                 raise
         keys = tuple(parse_keys(_fetch_document(client, metadata.endpoints.jwks)))
-        metadata = self._keep(replace(metadata, keys=keys, keys_at=self._clock()))
+        metadata = self._store_metadata(replace(metadata, keys=keys, keys_at=self._clock()))
         return verify_signature(token, metadata.keys, metadata.endpoints.algorithms)
 
-    def _keep(self, known: ProviderMetadata) -> ProviderMetadata:
+    def _store_metadata(self, known: ProviderMetadata) -> ProviderMetadata:
         with self._lock:
             self._known[known.endpoints.issuer] = known
         return known

@@ -115,8 +115,8 @@ def _set_secret(row: OidcProvider, body: ProviderUpdate) -> None:
 
 def _require_allowed(session: Session, issuer: str) -> None:
     try:
-        place = parse_base_url(issuer)
-        check_endpoint(place, load_network_rules(session))
+        endpoint = parse_base_url(issuer)
+        check_endpoint(endpoint, load_network_rules(session))
     except OutgoingError as error:
         params: Any = error.sentence["params"]
         raise InvalidRequestError(f"outgoing.{error.kind}", **params) from None

@@ -44,7 +44,7 @@ def create_diagnosis(
         baseline_run_id = run.id
     diagnosis = Diagnosis(
         host_id=diagnosis_create.host_id,
-        scope=_scope(diagnosis_create),
+        scope=_build_scope(diagnosis_create),
         seconds=diagnosis_create.seconds,
         baseline=diagnosis_create.baseline,
         baseline_run_id=baseline_run_id,
@@ -71,19 +71,19 @@ def create_diagnosis(
     return diagnosis
 
 
-def _scope(diagnosis_create: DiagnosisCreate) -> dict[str, str]:
+def _build_scope(diagnosis_create: DiagnosisCreate) -> dict[str, str]:
     if not diagnosis_create.scope:
         return {}
     try:
         if diagnosis_create.scope.get("kind") == "service":
-            return _service(diagnosis_create.scope)
+            return _build_service_scope(diagnosis_create.scope)
         return Scope.from_json(diagnosis_create.scope).to_json()
     except ValueError as error:
         kind, value = (str(diagnosis_create.scope.get(name, ""))[:200] for name in ("kind", "value"))
         raise InvalidRequestError("capture.scope_invalid", kind=kind, value=value) from error
 
 
-def _service(scope: dict[str, str]) -> dict[str, str]:
+def _build_service_scope(scope: dict[str, str]) -> dict[str, str]:
     """Return the scope of a service or of a unit with that name; the stage resolves it when it starts."""
     Scope("unit", scope.get("value", ""))
     return {"kind": "service", "value": scope["value"]}
@@ -135,12 +135,12 @@ def _build_response(session: Session, row: Diagnosis, names: dict[UUID, str]) ->
         **{name: getattr(row, name) for name in same},
         host=HostRef(id=row.host_id, name=names[row.host_id]),
         peers=[HostRef(id=UUID(peer), name=names[UUID(peer)]) for peer in row.peers],
-        stages=[_stage(stage, runs.get(UUID(stage["capture_id"]))) for stage in row.stages],
+        stages=[_build_stage(stage, runs.get(UUID(stage["capture_id"]))) for stage in row.stages],
         elapsed_s=round((end - row.created_at).total_seconds(), 3),
     )
 
 
-def _stage(stage: dict[str, object], run: Run | None) -> DiagnosisStageResponse:
+def _build_stage(stage: dict[str, object], run: Run | None) -> DiagnosisStageResponse:
     return DiagnosisStageResponse.model_validate(
         {
             **stage,

@@ -98,9 +98,18 @@ def list_rules() -> list[RuleResponse]:
 
 def list_causes(session: Session, actor: Actor) -> list[CauseResponse]:
     """Return all causes, by id."""
+    return build_causes(count_outcomes(session, actor))
+
+
+def count_outcomes(session: Session, actor: Actor) -> dict[tuple[str, bool], int]:
+    """Return how often each cause was confirmed (True) and rejected (False), by (cause, confirmed)."""
     authorize(actor, "finding.read")
-    counts = queries.count_outcomes(session)
-    return [_to_cause(cause, counts) for _, cause in sorted(CAUSES.items())]
+    return queries.count_outcomes(session)
+
+
+def build_causes(outcomes: Mapping[tuple[str, bool], int]) -> list[CauseResponse]:
+    """Return all causes, by id, with these outcomes as of `count_outcomes`."""
+    return [_to_cause(cause, outcomes) for _, cause in sorted(CAUSES.items())]
 
 
 def _to_text(text: Text) -> LocalizedText:

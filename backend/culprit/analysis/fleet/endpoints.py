@@ -21,7 +21,7 @@ GroupBy = Annotated[
 ]
 MeasureId = Annotated[str, Query(max_length=200, description="One measure, for every host of each group")]
 #: Clients poll the fleet. With the last ETag in If-None-Match, an unchanged fleet is answered with 304.
-SAME: dict[int | str, dict[str, Any]] = {
+NOT_MODIFIED: dict[int | str, dict[str, Any]] = {
     304: {"description": "Nothing changed since the answer with that ETag."}
 }
 Within = Annotated[
@@ -29,14 +29,16 @@ Within = Annotated[
 ]
 
 
-@router.get("/fleet/use", response_model=UseGridResponse, summary="USE grid", responses=SAME)
+@router.get("/fleet/use", response_model=UseGridResponse, summary="USE grid", responses=NOT_MODIFIED)
 def get_use(request: Request, db: DbDep, actor: CurrentActor, has: LabelFilter = []) -> Response:  # noqa: B006
     """Return the USE grid of up to 500 hosts: the worst of the newest findings by host, resource and USE category."""
     snapshot = responses.load_snapshot(db, actor, _parse_labels(has))
-    return not_modified_or(request, snapshot.tag("use"), lambda: service.build_use_grid(db, snapshot))
+    return not_modified_or(request, snapshot.build_etag("use"), lambda: service.build_use_grid(db, snapshot))
 
 
-@router.get("/fleet/peers", response_model=PeersResponse, summary="Outliers among peers", responses=SAME)
+@router.get(
+    "/fleet/peers", response_model=PeersResponse, summary="Outliers among peers", responses=NOT_MODIFIED
+)
 def get_peers(  # noqa: PLR0917
     request: Request,
     db: DbDep,
@@ -49,20 +51,23 @@ def get_peers(  # noqa: PLR0917
     """Return groups of hosts with the same label, and the measures in which at least one host is an outlier."""
     within = timedelta(seconds=within_s)
     snapshot = responses.load_snapshot(db, actor, _parse_labels(has))
-    tag = snapshot.tag("peers", label, measure, within_s, peers.count_fresh_runs(snapshot, within))
+    tag = snapshot.build_etag("peers", label, measure, within_s, peers.count_fresh_runs(snapshot, within))
     return not_modified_or(
         request, tag, lambda: peers.compare_peers(db, snapshot, label=label, measure=measure, within=within)
     )
 
 
 @router.get(
-    "/fleet/findings", response_model=FindingsMatrixResponse, summary="Findings matrix", responses=SAME
+    "/fleet/findings",
+    response_model=FindingsMatrixResponse,
+    summary="Findings matrix",
+    responses=NOT_MODIFIED,
 )
 def get_findings(request: Request, db: DbDep, actor: CurrentActor, has: LabelFilter = []) -> Response:  # noqa: B006
     """Return the matrix of hosts and rules, for every rule that matched on at least one host."""
     snapshot = responses.load_snapshot(db, actor, _parse_labels(has))
     return not_modified_or(
-        request, snapshot.tag("findings"), lambda: service.build_findings_matrix(db, snapshot)
+        request, snapshot.build_etag("findings"), lambda: service.build_findings_matrix(db, snapshot)
     )
 
 

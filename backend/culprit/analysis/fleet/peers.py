@@ -30,7 +30,7 @@ from culprit.domain.rules.readings import get_unit
 from culprit.domain.rules.registry import RULES
 from culprit.domain.rules.rule import Measure
 from culprit.domain.statistics.outliers import (
-    LEAST_PEERS,
+    MIN_PEERS,
     OUTLIER_Z,
     GroupComparison,
     compare_group,
@@ -40,11 +40,11 @@ from culprit.infra.db.clock import utc_now
 from culprit.web.schemas import LocalizedText
 
 #: Measures of a group that are sent if none is requested.
-MOST_MEASURES = 12
+MAX_MEASURES = 12
 #: Labels that group hosts if none is requested: the first with a large enough group.
 PURPOSE_LABELS = ("service", "role", "cluster")
 #: The smallest relevant difference, by unit. Without it, any difference from a median of 0 would be infinite.
-LEAST: Mapping[str, float] = {
+MIN_STEP_BY_UNIT: Mapping[str, float] = {
     "pct": 1.0,
     "bool": 0.5,
     "count": 0.1,
@@ -111,7 +111,7 @@ def _select_default_label(rows: Sequence[FleetHostRow], known: Sequence[FleetLab
     names = [item.name for item in known]
     for name in sorted(names, key=lambda name: (name not in PURPOSE_LABELS, names.index(name))):
         sizes = Counter(item.row.labels[name] for item in rows if name in item.row.labels)
-        if max(sizes.values()) > LEAST_PEERS:
+        if max(sizes.values()) > MIN_PEERS:
             return name
     return next((name for name in PURPOSE_LABELS if name in names), names[0] if names else "")
 
@@ -127,14 +127,14 @@ def _compare_hosts(
     compared = []
     for rule in _select_rule_per_measure({rule: len(results) for rule, results in by_rule.items()}):
         if measure in ("", RULES[rule].measure.id):
-            comparison = _compare(rule, by_rule[rule])
+            comparison = _compare_results(rule, by_rule[rule])
             compared += [comparison] if comparison is not None else []
     outliers = [item for item in sort_by_deviation(compared) if measure or item.max_deviation > OUTLIER_Z]
     return PeerGroupResponse(
         value=value,
         hosts=[FleetHostResponse(**host.build_fields()) for host in hosts],
         stale_hosts=sum(not results for _, results in recent),
-        measures=[_build_measure(item, by_rule[item.measure]) for item in outliers[:MOST_MEASURES]],
+        measures=[_build_measure(item, by_rule[item.measure]) for item in outliers[:MAX_MEASURES]],
         agreeing_measures=len(compared) - len(outliers),
     )
 
@@ -153,16 +153,16 @@ def _select_rule_per_measure(reported: Mapping[str, int]) -> list[str]:
     return sorted(best.values())
 
 
-def _compare(rule: str, results: Mapping[UUID, RuleResult]) -> GroupComparison | None:
+def _compare_results(rule: str, results: Mapping[UUID, RuleResult]) -> GroupComparison | None:
     values = {str(host): item.value for host, item in results.items() if item.value is not None}
-    return compare_group(rule, values, LEAST[get_unit(RULES[rule].measure)])
+    return compare_group(rule, values, MIN_STEP_BY_UNIT[get_unit(RULES[rule].measure)])
 
 
 def _build_measure(
     group_comparison: GroupComparison, results: Mapping[UUID, RuleResult]
 ) -> PeerMeasureResponse:
     measure = RULES[group_comparison.measure].measure
-    title = _title(group_comparison.measure)
+    title = _get_title(group_comparison.measure)
     return PeerMeasureResponse(
         measure=measure.id,
         rule=group_comparison.measure,
@@ -184,6 +184,6 @@ def _build_measure(
     )
 
 
-def _title(rule: str) -> Text:
+def _get_title(rule: str) -> Text:
     measure = RULES[rule].measure
     return measure.title if isinstance(measure, Measure) else METRICS[measure.metric].title

@@ -28,7 +28,7 @@ from culprit.infra.models.hosts.host import Host
 #: Newest runs of a host that count. A diagnosis has up to three captures; the first evaluates the most rules.
 RUNS_PER_HOST = 3
 #: The grid displays at most this many hosts; a label filter selects them.
-MOST_HOSTS = 500
+MAX_HOSTS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def list_hosts(
         select(Host.id, Host.name, Host.labels, Host.state, func.count().over())
         .where(where)
         .order_by(Host.name, Host.id)
-        .limit(MOST_HOSTS)
+        .limit(MAX_HOSTS)
     )
     rows = session.execute(query).all()
     return [HostRow(*row[:4]) for row in rows], rows[0][4] if rows else 0

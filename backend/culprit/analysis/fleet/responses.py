@@ -60,7 +60,7 @@ class FleetSnapshot:
     total: int
     runs: Sequence[EvaluatedRun]
 
-    def tag(self, *requested: object) -> str:
+    def build_etag(self, *requested: object) -> str:
         """Return a tag that changes only when the response to `requested` changes for these visible hosts."""
         hexes = [(item.run_id.hex, item.evaluated_at.timestamp()) for item in self.runs]
         hosts = [(row.id.hex, row.name, row.labels, row.state) for row in self.rows]

@@ -45,15 +45,15 @@ def check_text(
 ) -> PlaybookCheckResult:
     """Parse and validate a playbook. `other_ids` are playbooks outside of the catalog that its branches may name."""
     if len(text.encode()) > MAX_BYTES:
-        return PlaybookCheckResult(None, (_problem("", "too_large", most=MAX_BYTES),))
+        return PlaybookCheckResult(None, (_build_problem("", "too_large", most=MAX_BYTES),))
     try:
         # Nested aliases can expand to any size.
         if any(isinstance(item, yaml.AliasEvent) for item in yaml.parse(text, Loader=loader)):
-            return PlaybookCheckResult(None, (_problem("", "alias"),))
+            return PlaybookCheckResult(None, (_build_problem("", "alias"),))
         document = yaml.load(text, Loader=loader)  # noqa: S506
     except yaml.YAMLError as error:
         return PlaybookCheckResult(
-            None, (_problem("", "not_yaml", error=" ".join(str(error).split())[:300]),)
+            None, (_build_problem("", "not_yaml", error=" ".join(str(error).split())[:300]),)
         )
     try:
         playbook = _READER.validate_python(document)
@@ -61,7 +61,9 @@ def check_text(
         return PlaybookCheckResult(
             None,
             tuple(
-                _problem(".".join(str(part) for part in item["loc"]), "invalid_field", error=item["msg"])
+                _build_problem(
+                    ".".join(str(part) for part in item["loc"]), "invalid_field", error=item["msg"]
+                )
                 for item in error.errors(include_url=False, include_context=False, include_input=False)
             ),
         )
@@ -78,7 +80,7 @@ def list_known_ids(other_ids: Collection[str] = ()) -> KnownIds:
         {name: item.refutes for name, item in RULES.items()},
         CAUSES.keys(),
         {*METRICS, *measures},
-        {*(item.stem for item in _files()), *other_ids},
+        {*(item.stem for item in _list_files()), *other_ids},
     )
 
 
@@ -86,7 +88,7 @@ def list_known_ids(other_ids: Collection[str] = ()) -> KnownIds:
 def load_catalog() -> Mapping[str, Playbook]:
     """Return the catalog by id. Raise ValueError for an invalid file, because it must not be released."""
     results = {}
-    for path in _files():
+    for path in _list_files():
         checked = check_text(path.read_text("utf-8"), loader=_FAST)
         if checked.playbook is None or checked.playbook.id != path.stem:
             raise ValueError(
@@ -103,17 +105,17 @@ def format_problem(problem: PlaybookProblem) -> str:
     return f"{problem.location}: {text}" if problem.location else text
 
 
-def _files() -> list[Path]:
+def _list_files() -> list[Path]:
     return sorted(CATALOG.glob("*.yaml"))
 
 
-def _problem(location: str, key: str, **params: str | int) -> PlaybookProblem:
+def _build_problem(location: str, key: str, **params: str | int) -> PlaybookProblem:
     return PlaybookProblem(location, Sentence(f"playbook.{key}", params))
 
 
 def main() -> int:
     """Print the errors, one per line."""
-    paths = [Path(item) for item in sys.argv[1:]] or _files()
+    paths = [Path(item) for item in sys.argv[1:]] or _list_files()
     bad = 0
     for path in paths:
         for problem in check_text(path.read_text("utf-8"), {each.stem for each in paths}).problems:

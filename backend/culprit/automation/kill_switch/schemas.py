@@ -25,7 +25,7 @@ class KillSwitchCreate(RequestModel):
     cancel: bool = True
 
     @model_validator(mode="after")
-    def _fitting(self) -> KillSwitchCreate:
+    def _validate_target(self) -> KillSwitchCreate:
         """Require a host for the kind host, a label for the kind label, and none for everything."""
         if (self.host_id is not None) != (self.kind == "host") or (self.label is not None) != (
             self.kind == "label"

@@ -24,7 +24,7 @@ from culprit.automation.schedules.schemas import (
 )
 from culprit.domain.scheduling.cron import get_zone, normalize_fields
 from culprit.domain.scheduling.maintenance import (
-    LazyTimes,
+    LazyMaintenance,
     MaintenanceSpan,
     Recurrence,
     compute_shortest_interval,
@@ -47,7 +47,7 @@ class MaintenancePeriod:
 
     def __init__(self, row: MaintenanceWindow, after: datetime) -> None:
         self.row = row
-        self._ahead = LazyTimes(_compute_times(row, after))
+        self._ahead = LazyMaintenance(_compute_times(row, after))
 
     def find_hit(self, host: Host, at: datetime) -> MaintenanceHit | None:
         """Return the hit if the window prevents a scheduled capture of `host` at `at`, otherwise None."""
@@ -56,7 +56,7 @@ class MaintenancePeriod:
             meant = row.host_id == host.id
         else:
             meant = all(host.labels.get(name) == value for name, value in (row.selector or {}).items())
-        until = self._ahead.until(at) if meant else None
+        until = self._ahead.find_end(at) if meant else None
         return None if until is None else MaintenanceHit(row, until)
 
 

@@ -234,10 +234,10 @@ def visible_windows_clause(actor: Actor) -> ColumnElement[bool]:
 def select_windows(actor: Actor, after: datetime | None) -> Select[Any]:
     """Select the visible windows; with `after`, only those that end later."""
     query = select(MaintenanceWindow).where(visible_windows_clause(actor))
-    return query if after is None else query.where(_ends_later(after))
+    return query if after is None else query.where(_build_open_condition(after))
 
 
-def _ends_later(at: datetime) -> ColumnElement[bool]:
+def _build_open_condition(at: datetime) -> ColumnElement[bool]:
     return or_(MaintenanceWindow.ends_at > at, MaintenanceWindow.ends_at.is_(None))
 
 
@@ -251,7 +251,7 @@ def list_windows_between(session: Session, start: datetime, end: datetime) -> li
     """Return all windows that overlap [start, end], whether visible or not, ordered by start."""
     query = (
         select(MaintenanceWindow)
-        .where(MaintenanceWindow.starts_at <= end, _ends_later(start))
+        .where(MaintenanceWindow.starts_at <= end, _build_open_condition(start))
         .order_by(MaintenanceWindow.starts_at, MaintenanceWindow.id)
         .limit(1000)
     )

@@ -42,10 +42,10 @@ from culprit.infra.models.hosts.host import Host
 from culprit.web.errors import InvalidRequestError
 from culprit.web.schemas import HostRef, UserRef
 
-NEXT = 10
-RECENT = 40
+MAX_NEXT_TIMES = 10
+MAX_RECENT_FIRINGS = 40
 #: Maintenance windows are considered this far ahead.
-AHEAD = timedelta(days=100)
+MAINTENANCE_HORIZON = timedelta(days=100)
 State = Literal["active", "paused", "done"]
 FiringState = Literal["started", "missed", "skipped", "refused"]
 CatchUpMode = Literal["one", "none"]
@@ -71,7 +71,7 @@ def build_preview(
             service.list_due_times(cadence, at, cadence_preview.count),
             get_zone(cadence.zone),
             hosts,
-            load_windows(session, at, at + AHEAD),
+            load_windows(session, at, at + MAINTENANCE_HORIZON),
         ),
     )
 
@@ -101,14 +101,14 @@ def build_schedules(session: Session, actor: Actor, rows: Sequence[Schedule]) ->
     """Return schedules with their next due times and latest results."""
     ids = [row.id for row in rows]
     at = utc_now()
-    recent = queries.load_recent_firings(session, ids, RECENT)
+    recent = queries.load_recent_firings(session, ids, MAX_RECENT_FIRINGS)
     captures = queries.load_captures(
         session, (item.capture_id for each in recent.values() for item in each if item.capture_id)
     )
     counts = queries.count_firings(session, ids)
     named = queries.load_hosts_by_schedule(session, actor, ids)
     people = queries.load_user_names(session, (row.owner_id for row in rows))
-    windows = load_windows(session, at, at + AHEAD)
+    windows = load_windows(session, at, at + MAINTENANCE_HORIZON)
     results = []
     for row in rows:
         owner = find_actor(session, row.owner_id)
@@ -165,7 +165,7 @@ def _build_next_times(
     try:
         zone = get_zone(schedule.zone)
         return build_upcoming(
-            list(islice(due_times.list_due_times(schedule, at), NEXT)), zone, hosts, windows
+            list(islice(due_times.list_due_times(schedule, at), MAX_NEXT_TIMES)), zone, hosts, windows
         )
     except ValueError:
         return []

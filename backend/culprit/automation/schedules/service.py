@@ -92,7 +92,7 @@ def create_schedule(session: Session, actor: Actor, schedule_create: ScheduleCre
         catch_up=schedule_create.catch_up,
         tolerance_s=schedule_create.tolerance_s,
     )
-    hosts = _target_hosts(session, actor, schedule_create.target)
+    hosts = _list_target_hosts(session, actor, schedule_create.target)
     _set_cadence(schedule, schedule_create.cadence)
     tier = _set_capture(actor, schedule, schedule_create.capture, hosts)
     _allow_deep(actor, schedule, tier, allow=schedule_create.allow_deep)
@@ -155,7 +155,7 @@ def _update_capture_and_target(
 ) -> list[Host]:
     """Set what and where it captures; return the hosts that it would capture now."""
     if schedule_update.target is not None:
-        hosts = _target_hosts(session, actor, schedule_update.target)
+        hosts = _list_target_hosts(session, actor, schedule_update.target)
         _set_target(session, schedule, schedule_update.target)
     else:
         hosts = queries.list_target_hosts(session, actor, schedule)
@@ -210,7 +210,7 @@ def _require_covered(session: Session, actor: Actor, schedule: Schedule) -> None
     require_covered(actor, covered=covered)
 
 
-def _target_hosts(session: Session, actor: Actor, target: ScheduleTarget) -> list[Host]:
+def _list_target_hosts(session: Session, actor: Actor, target: ScheduleTarget) -> list[Host]:
     if target.labels is not None:
         return queries.list_labeled_hosts(session, actor, target.labels)
     host_ids = set(target.host_ids or ())

@@ -38,7 +38,7 @@ from culprit.web.http.pagination import Cursor, Limit, Page, build_page
 router = APIRouter(tags=["triggers"])
 
 
-async def raw_body(request: Request) -> bytes:
+async def read_raw_body(request: Request) -> bytes:
     """Return the request body as bytes, for signatures. Raises TooLargeError."""
     pieces, size = [], 0
     async for piece in request.stream():
@@ -60,7 +60,7 @@ def _receive(session: Session, trigger_id: UUID, request: Request, body: bytes) 
     openapi_extra={"requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}}},
 )
 def receive_alerts(
-    trigger_id: UUID, request: Request, body: Annotated[bytes, Depends(raw_body)]
+    trigger_id: UUID, request: Request, body: Annotated[bytes, Depends(read_raw_body)]
 ) -> AlertDeliveryResponse:
     """Receive alerts from another system, authenticated by the trigger's token or signature, without an account."""
     database: Database = request.app.state.database

@@ -34,7 +34,7 @@ from culprit.web.errors import CulpritError
 #: After a capture because of an alert, no other alert starts one on the host within this time.
 HOST_PAUSE = timedelta(minutes=5)
 #: Permissions of the trigger's owner that a response requires when it starts.
-NEEDS = ("trigger.manage", "incident.edit")
+REQUIRED_ACTIONS = ("trigger.manage", "incident.edit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def plan_response(session: Session, trigger: Trigger, alert: IncomingAlert, at: 
     where = find_target(session, owner, options, alert)
     if where.host is None:
         return ResponsePlan("unmatched", where, where.reason, owner=owner)
-    refusal = _refused(session, owner, where.host)
+    refusal = _find_refusal(session, owner, where.host)
     if refusal is not None:
         return ResponsePlan("refused", where, refusal, owner=owner)
     before = queries.find_response_for_cause(
@@ -85,10 +85,10 @@ def plan_response(session: Session, trigger: Trigger, alert: IncomingAlert, at: 
     )
 
 
-def _refused(session: Session, owner: Actor, host: Host) -> Sentence | None:
+def _find_refusal(session: Session, owner: Actor, host: Host) -> Sentence | None:
     """Return why the owner may start nothing on the host, or None; permissions may have changed."""
     try:
-        for action in NEEDS:
+        for action in REQUIRED_ACTIONS:
             authorize(owner, action, host)
         authorize(owner, "capture.light", host)
     except CulpritError as error:
@@ -104,10 +104,10 @@ def find_target(session: Session, owner: Actor, options: TriggerOptions, alert: 
         if alert.labels.get(name) not in values:
             return AlertTarget(reason=Sentence("alert.left_alone", {"label": name}))
     named = extract_service_names(alert.labels, options.service_labels or SERVICE_LABELS)
-    declared = _declared(session, named)
+    declared = _find_service(session, named)
     names = extract_host_names(alert.labels, options.host_labels or HOST_LABELS)
     if not names:
-        return _of_service(session, owner, declared, named)
+        return _find_service_target(session, owner, declared, named)
     hosts = queries.list_hosts_by_name(session, owner, names)
     known = {host.id: host for host in hosts}
     results = match_hosts(names, [HostCandidate(host.id, host.name, host.address) for host in hosts])
@@ -127,12 +127,14 @@ def find_target(session: Session, owner: Actor, options: TriggerOptions, alert: 
     return AlertTarget(host, runs.name if runs else named[0] if named else "")
 
 
-def _declared(session: Session, names: list[str]) -> Service | None:
+def _find_service(session: Session, names: list[str]) -> Service | None:
     known = queries.load_services_by_name(session, names)
     return next((known[name.lower()] for name in names if name.lower() in known), None)
 
 
-def _of_service(session: Session, owner: Actor, declared: Service | None, named: list[str]) -> AlertTarget:
+def _find_service_target(
+    session: Session, owner: Actor, declared: Service | None, named: list[str]
+) -> AlertTarget:
     """Return the host of a service that was last found unhealthy, otherwise the first by name."""
     if declared is None:
         if named:

@@ -63,7 +63,7 @@ def claim_watcher(session: Session, watcher_id: UUID, worker: str) -> WatcherLea
 
 def renew_lease(session: Session, watcher_lease: WatcherLease, **values: Any) -> bool:
     """Extend the lease and store `values`; return False if the lease was lost."""
-    return _update(
+    return _update_owned(
         session, watcher_lease, lease_until=_now + get_lease_duration(), heartbeat_at=_now, **values
     )
 
@@ -80,7 +80,7 @@ def lock_owned_watcher(session: Session, watcher_lease: WatcherLease) -> Watcher
 
 def finish_watcher(session: Session, watcher_lease: WatcherLease, state: str, **values: Any) -> bool:
     """End the watcher in `state`; return False if the lease was lost."""
-    return _update(
+    return _update_owned(
         session, watcher_lease, state=state, lease_until=None, ended_at=_now, wait_reason=None, **values
     )
 
@@ -93,7 +93,7 @@ def requeue_watcher(
     **values: Any,
 ) -> bool:
     """Make the watcher due again after `pause`; return False if the lease was lost."""
-    return _update(
+    return _update_owned(
         session,
         watcher_lease,
         state="waiting",
@@ -107,7 +107,7 @@ def requeue_watcher(
     )
 
 
-def _update(session: Session, watcher_lease: WatcherLease, **values: Any) -> bool:
+def _update_owned(session: Session, watcher_lease: WatcherLease, **values: Any) -> bool:
     row = session.execute(
         update(Watcher)
         .where(

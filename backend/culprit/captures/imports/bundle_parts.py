@@ -41,17 +41,17 @@ class BundleReader:
 
     def read(self, source: Readable) -> Json:
         """Read the whole bundle. Raises ImportRefusedError if it is not a bundle or too large."""
-        reader = FrameReader(sink=self._sink)
+        reader = FrameReader(sink=self._build_sink)
         while piece := source.read(PIECE):
             for frame in reader.feed(piece):
-                self._take(frame)
+                self._accept_frame(frame)
         trouble = reader.close()
         if not self.outcomes and not self.parts:
             raise ImportRefusedError(Sentence("import.not_bundle", {"why": trouble or "empty"}))
         clock = ClockMap.from_records(self.clocks)
         for outcome in self.outcomes:
             for name in ("started_ns", "ended_ns"):
-                outcome[name] = _utc(clock, outcome[name])
+                outcome[name] = _to_utc_ns(clock, outcome[name])
         return {
             "parts": self.parts,
             "outcomes": self.outcomes,
@@ -62,7 +62,7 @@ class BundleReader:
         }
 
     @property
-    def _sink(self) -> Callable[[FrameHeader], PartFile]:
+    def _build_sink(self) -> Callable[[FrameHeader], PartFile]:
         def open_part(header: FrameHeader) -> PartFile:
             if self.opened >= MAX_PARTS:
                 raise limit_error("parts", MAX_PARTS)
@@ -71,22 +71,22 @@ class BundleReader:
 
         return open_part
 
-    def _take(self, frame: Frame) -> None:
+    def _accept_frame(self, frame: Frame) -> None:
         head = frame.header
         if head.kind in {"part", "snapshot"}:
-            self._part(frame)
+            self._close_part(frame)
         elif head.kind == "outcome":
-            self.outcomes.append(_outcome(records.parse_outcome(frame)))
+            self.outcomes.append(_outcome_to_json(records.parse_outcome(frame)))
         elif head.kind == "clock":
             self.clocks.append(dict(head.fields))
         elif head.kind in {"hello", "end", "busy", "refused"}:
             self.facts[head.kind] = records.parse_lines(frame)
 
-    def _part(self, frame: Frame) -> None:
+    def _close_part(self, frame: Frame) -> None:
         """Close the file of a part, and unpack it once to check its size and compression ratio."""
         head, file = frame.header, frame.sink
         if not isinstance(file, PartFile):
-            file = self._sink(head)
+            file = self._build_sink(head)
             file.write(frame.payload)
         digest = file.close()
         with open_bounded(file.path, file.encoding, self.limits) as plain:  # type: ignore[arg-type]
@@ -115,7 +115,7 @@ class BundleReader:
         )
 
 
-def _outcome(collector_outcome: records.CollectorExit) -> Json:
+def _outcome_to_json(collector_outcome: records.CollectorExit) -> Json:
     reason = (
         {"key": collector_outcome.reason.key, "params": dict(collector_outcome.reason.params)}
         if collector_outcome.reason
@@ -138,7 +138,7 @@ def _outcome(collector_outcome: records.CollectorExit) -> Json:
     }
 
 
-def _utc(clock: ClockMap, boot_ns: int) -> int | None:
+def _to_utc_ns(clock: ClockMap, boot_ns: int) -> int | None:
     if not clock.known or not 0 < boot_ns < 1 << 60:
         return None
     return int(clock.to_utc("boottime", np.array([boot_ns], np.int64))[0])

@@ -22,14 +22,14 @@ from culprit.web.errors import InvalidRequestError
 TEXT_PARTS = frozenset({"stdout", "samples", "stderr", "snapshot"})
 
 
-def file_bundle(session: Session, store: ArtifactStore, run: Run, bundle: Json, directory: Path) -> None:
+def store_bundle(session: Session, store: ArtifactStore, run: Run, bundle: Json, directory: Path) -> None:
     """Move the parts into the store and write the rows. `bundle` is the result of `BundleReader`."""
-    collectors = _collectors(session, run, bundle["outcomes"])
+    collectors = _store_collectors(session, run, bundle["outcomes"])
     for part in bundle["parts"]:
         row = collectors.get(part["collector"])
         if row is None and part["collector"] in COLLECTORS:
             # Its outcome is missing in the file; the existing parts can be read.
-            row = _collector(run, {"collector": part["collector"], "state": "failed"})
+            row = _store_collector(run, {"collector": part["collector"], "state": "failed"})
             session.add(row)
             session.flush()
             collectors[part["collector"]] = row
@@ -66,10 +66,10 @@ def file_bundle(session: Session, store: ArtifactStore, run: Run, bundle: Json, 
     session.flush()
 
 
-def _collectors(session: Session, run: Run, outcomes: list[Json]) -> dict[str, RunCollector]:
+def _store_collectors(session: Session, run: Run, outcomes: list[Json]) -> dict[str, RunCollector]:
     """Write one row per collector; the last outcome of each counts."""
     rows = {
-        outcome["collector"]: _collector(run, outcome)
+        outcome["collector"]: _store_collector(run, outcome)
         for outcome in outcomes
         if outcome["collector"] in COLLECTORS
     }
@@ -78,13 +78,13 @@ def _collectors(session: Session, run: Run, outcomes: list[Json]) -> dict[str, R
     return rows
 
 
-def _collector(run: Run, item: Json) -> RunCollector:
+def _store_collector(run: Run, item: Json) -> RunCollector:
     names = (
         "method", "exit_code", "started_ns", "ended_ns", "cpu_ms", "argv", "tool_version", "reason",
         "stderr_tail",
     )  # fmt: skip
     state = item["state"] if item["state"] in RUN_COLLECTOR_STATES else "failed"
-    values = {name: _plain(item.get(name)) for name in names}
+    values = {name: _replace_nul(item.get(name)) for name in names}
     return RunCollector(
         run_id=run.id,
         collector=item["collector"],
@@ -98,5 +98,5 @@ def _collector(run: Run, item: Json) -> RunCollector:
     )
 
 
-def _plain(value: Any) -> Any:
+def _replace_nul(value: Any) -> Any:
     return value.replace("\0", "\ufffd") or None if isinstance(value, str) else value

@@ -1,6 +1,6 @@
 """Check an uploaded file in a sandboxed child: is it of the expected kind and within the limits?
 
-The file is unpacked once to learn sizes and ratios; of text, the first CHECKED bytes are parsed as they will
+The file is unpacked once to learn sizes and ratios; of text, the first MAX_CHECKED_BYTES bytes are parsed as they will
 be later; profiles of other tools are parsed as a whole. The result is in `result.json`.
 """
 
@@ -33,8 +33,8 @@ from culprit.infra.sandbox import perf_data
 from culprit.infra.sandbox.inputs import open_input
 from culprit.json_types import Json
 
-CHECKED = 48 << 20
-HEAD = 64 << 10
+MAX_CHECKED_BYTES = 48 << 20
+HEAD_BYTES = 64 << 10
 _NO_CONTEXT = Context(ClockMap())
 
 
@@ -65,7 +65,7 @@ def main(request: Mapping[str, Any]) -> None:
     """Check a file. `request`: {path, kind}."""
     path = Path(request["path"])
     try:
-        result = _check(path, request["kind"])
+        result = _check_file(path, request["kind"])
     except ImportRefusedError as refused:
         params = dict(refused.sentence.params)
         if refused.line is not None:
@@ -75,25 +75,25 @@ def main(request: Mapping[str, Any]) -> None:
     Path("result.partial").replace("result.json")
 
 
-def _check(path: Path, requested: str) -> Json:
+def _check_file(path: Path, requested: str) -> Json:
     with open_input(path) as stream:
         encoding = detect_encoding(stream.read(4))
     with open_bounded(open_input(path), encoding) as source:
-        head = source.read(HEAD)
+        head = source.read(HEAD_BYTES)
         if not head:
             raise ImportRefusedError(Sentence("import.empty"))
         kind = _detect_kind(path, head, encoding) if requested == "auto" else requested
         if kind == "perf_data":
-            return _perf_data(head, source, encoding)
+            return _check_perf_data(head, source, encoding)
         if kind == "bundle":
             bundle = BundleReader(Path()).read(_Head(head, source))
             return {"kind": kind, "encoding": encoding, "size": source.total, "bundle": bundle}
         if kind in {"folded", "perf_script"}:
-            _parse_text(kind, head, _Head(head, source, CHECKED))
+            _parse_text(kind, head, _Head(head, source, MAX_CHECKED_BYTES))
         elif kind in PROFILE_FORMATS:
             READERS[kind](_Head(head, source))
         elif kind in REPORTS:
-            return _report(path, kind, encoding)
+            return _parse_report(path, kind, encoding)
         while source.read():
             pass
         return {"kind": kind, "encoding": encoding, "size": source.total}
@@ -117,7 +117,7 @@ def _detect_kind(path: Path, head: bytes, encoding: Encoding) -> Kind:
         return detect_json_format(read_whole(source)) or kind
 
 
-def _report(path: Path, kind: Report, encoding: Encoding) -> Json:
+def _parse_report(path: Path, kind: Report, encoding: Encoding) -> Json:
     """Parse the whole report, which is short."""
     with open_bounded(open_input(path), encoding) as source:
         size = 0
@@ -129,7 +129,7 @@ def _report(path: Path, kind: Report, encoding: Encoding) -> Json:
     return {"kind": kind, "encoding": encoding, "size": size}
 
 
-def _perf_data(head: bytes, source: BoundedReader, encoding: str) -> Json:
+def _check_perf_data(head: bytes, source: BoundedReader, encoding: str) -> Json:
     """Check with perf that the file can be read, and return its events."""
     if not head.startswith(PERF_MAGIC):
         raise ImportRefusedError(Sentence("import.not_perf_data", {"reason": "PERFILE2"}))

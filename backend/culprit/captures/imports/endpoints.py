@@ -38,7 +38,7 @@ def create_import(
 ) -> ImportResponse | JSONResponse:
     """Create a capture from a file. At most 256 MiB compressed and 1 GiB uncompressed (gzip, zstd)."""
     upload = service.UploadedFile(file.file, file.filename or "", kind, host_id, name)
-    reported = {"sha256": _digest(upload), "kind": kind, "host_id": host_id, "name": name}
+    reported = {"sha256": _compute_digest(upload), "kind": kind, "host_id": host_id, "name": name}
     return once(
         reported, lambda: service.import_file(db, artifact_store(), request.app.state.settings, actor, upload)
     )
@@ -52,7 +52,7 @@ def open_example(
     return once({}, lambda: service.import_example(db, artifact_store(), request.app.state.settings, actor))
 
 
-def _digest(upload: service.UploadedFile) -> str:
+def _compute_digest(upload: service.UploadedFile) -> str:
     digest = hashlib.file_digest(upload.file, "sha256").hexdigest()  # type: ignore[arg-type]
     upload.file.seek(0)
     return digest

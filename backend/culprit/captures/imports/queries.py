@@ -19,13 +19,13 @@ def find_host(session: Session, actor: Actor, host_id: UUID) -> Host | None:
     return session.scalar(select(Host).where(Host.id == host_id, visible_hosts_clause(actor)))
 
 
-def imported_host(session: Session, actor: Actor, name: str) -> Host | None:
+def find_imported_host(session: Session, actor: Actor, name: str) -> Host | None:
     """Return a host that is known only from imports, by name, if it is visible for this actor."""
     query = select(Host).where(Host.name == name, Host.state == "imported", visible_hosts_clause(actor))
     return session.scalars(query.order_by(Host.id)).first()
 
 
-def imported_before(session: Session, actor: Actor, sha256: str) -> tuple[Run, Capture] | None:
+def find_earlier_import(session: Session, actor: Actor, sha256: str) -> tuple[Run, Capture] | None:
     """Return the run of an earlier import of the same file, if it is visible for this actor."""
     row = session.execute(
         select(Run, Capture)

@@ -16,7 +16,7 @@ from culprit.accounts import audit
 from culprit.accounts.actor import Actor
 from culprit.accounts.authorization import authorize
 from culprit.captures.imports import confined_check, queries
-from culprit.captures.imports.bundle_rows import file_bundle
+from culprit.captures.imports.bundle_rows import store_bundle
 from culprit.captures.imports.schemas import ImportedRun, ImportResponse
 from culprit.domain.imports.file_kinds import NAMES, PART, Kind
 from culprit.infra.artifacts.blob_files import ArtifactTooLargeError, StoredBlob, read_blocks
@@ -50,7 +50,7 @@ from culprit.web.schemas import HostRef, UserRef
 LIMITS = SandboxLimits(address_space=3 << 30, cpu_s=60, file_bytes=1100 << 20, wall_s=90)
 MAX_RESULT_BYTES = 4 << 20
 MODULE = confined_check.__name__
-EXAMPLE = Path(__file__).resolve().parents[4] / "examples" / "busy-host.culprit"
+EXAMPLE_BUNDLE = Path(__file__).resolve().parents[4] / "examples" / "busy-host.culprit"
 EXAMPLE_HOST = "example"
 
 
@@ -85,7 +85,7 @@ def import_file(
         TooLargeError: with the limit.
     """
     authorize(actor, "capture.import")
-    if store.space().low:
+    if store.space().is_low:
         raise UnavailableError("capture.disk_low")
     host = _find_target_host(session, actor, upload.host_id)
     try:
@@ -93,12 +93,12 @@ def import_file(
     except ArtifactTooLargeError:
         raise TooLargeError("import.limit_packed", mib=config.upload_limit >> 20) from None
     with create_workspace(config.home / "work") as directory:
-        checked = _check(store, stored, upload.kind, directory)
+        checked = _check_in_sandbox(store, stored, upload.kind, directory)
         if checked.kind == "bundle" and host is None:
-            host = _imported_host(session, actor, upload)
+            host = _ensure_imported_host(session, actor, upload)
         run, capture = _create_run(session, actor, upload, host, (checked, stored))
         if checked.kind == "bundle":
-            file_bundle(session, store, run, checked.bundle, directory)
+            store_bundle(session, store, run, checked.bundle, directory)
         else:
             _store_rows(session, run, stored, checked)
     run.state = "ingesting"
@@ -122,9 +122,9 @@ def import_example(session: Session, store: ArtifactStore, config: Settings, act
     """Return the recorded example as a capture, created at the first call."""
     authorize(actor, "capture.import")
     try:
-        with EXAMPLE.open("rb") as file:
+        with EXAMPLE_BUNDLE.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-            known = queries.imported_before(session, actor, digest)
+            known = queries.find_earlier_import(session, actor, digest)
             if known is not None:
                 return _build_response(actor, known[0], known[1], known[0].host, "bundle")
             file.seek(0)
@@ -134,14 +134,14 @@ def import_example(session: Session, store: ArtifactStore, config: Settings, act
         raise NotFoundError("import.example_missing") from None
 
 
-def _imported_host(session: Session, actor: Actor, upload: UploadedFile) -> Host:
+def _ensure_imported_host(session: Session, actor: Actor, upload: UploadedFile) -> Host:
     """Return the host for a bundle without an added host, by name; it has no address and cannot be captured.
 
     A user with a limited label scope gets a host that they can see: with the first allowed value of each
     label.
     """
     name = _clean_name(upload.name or upload.filename.rpartition(".")[0] or "imported")[:100]
-    result = queries.imported_host(session, actor, name)
+    result = queries.find_imported_host(session, actor, name)
     if result is not None:
         return result
     labels = {label: allowed[0] for label, allowed in actor.label_scope.items() if allowed}
@@ -166,7 +166,7 @@ def _find_target_host(session: Session, actor: Actor, host_id: UUID | None) -> H
     return host
 
 
-def _check(store: ArtifactStore, stored: StoredBlob, kind: str, directory: Path) -> CheckedFile:
+def _check_in_sandbox(store: ArtifactStore, stored: StoredBlob, kind: str, directory: Path) -> CheckedFile:
     request = {"path": str(store.path(stored.sha256)), "kind": kind}
     ended = run_in_sandbox(
         MODULE, request, directory, LIMITS, inputs=[request["path"]], programs=perf_data.list_programs()

@@ -29,10 +29,10 @@ from culprit.infra.sandbox.process import WORKSPACE
 from culprit.json_types import Json
 from culprit.web.errors import ConflictError, CulpritError, NotFoundError
 
-MOST_ATTEMPTS = 10
+MAX_ATTEMPTS = 10
 #: Maximum duration of an upload, and of a pause between two bytes.
-RECEIVE_S = 900
-QUIET_S = 120
+MAX_RECEIVE_S = 900
+MAX_PAUSE_S = 120
 #: A lease lasts from one renewal past the longest pause, and past the check of the file.
 LEASE_S = 180
 RENEW_EVERY_S = 30
@@ -64,7 +64,7 @@ class UploadLease:
             raise ConflictError("upload.late")
 
 
-def state_of(row: UploadAddress, at: datetime) -> UploadState:
+def get_address_state(row: UploadAddress, at: datetime) -> UploadState:
     """Return the state of an address at a time."""
     if row.used_at is not None:
         return "used"
@@ -74,7 +74,7 @@ def state_of(row: UploadAddress, at: datetime) -> UploadState:
         return "receiving"
     if at >= row.expires_at:
         return "expired"
-    return "spent" if row.attempts >= MOST_ATTEMPTS else "open"
+    return "spent" if row.attempts >= MAX_ATTEMPTS else "open"
 
 
 def find_open_upload(session: Session, token: str, *, lock: bool = True) -> UploadAddress:
@@ -83,7 +83,7 @@ def find_open_upload(session: Session, token: str, *, lock: bool = True) -> Uplo
     row = session.scalars(query.with_for_update() if lock else query).first()
     if row is None:
         raise NotFoundError("upload.not_found")
-    state = state_of(row, utc_now())
+    state = get_address_state(row, utc_now())
     if state != "open":
         raise ConflictError(f"upload.{state}")
     return row

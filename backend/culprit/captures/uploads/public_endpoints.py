@@ -47,7 +47,7 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Robots-Tag": "noindex, nofollow",
 }
-PLAIN = "text/plain; charset=utf-8"
+PLAIN_TEXT = "text/plain; charset=utf-8"
 
 
 def build_rate_limiter(redis_url: str | None) -> RateLimiter:
@@ -55,7 +55,7 @@ def build_rate_limiter(redis_url: str | None) -> RateLimiter:
     return RateLimiter(PER_MINUTE, "upload.too_often", redis_url)
 
 
-def _enter(request: Request) -> str:
+def _limit_peer(request: Request) -> str:
     """Return the peer's address. Raises TooManyRequestsError."""
     limiter: RateLimiter = request.app.state.upload_rate_limiter
     peer = get_client_address(request) or "unknown"
@@ -63,13 +63,13 @@ def _enter(request: Request) -> str:
     return peer
 
 
-def _refused(error: CulpritError) -> Response:
+def _build_refusal(error: CulpritError) -> Response:
     """Return an error as text for the console of the host."""
     headers = {**HEADERS, "Connection": "close"}
     if isinstance(error, TooManyRequestsError):
         headers["Retry-After"] = str(error.retry_after_s)
     return Response(
-        render_message(error.key, error.params) + "\n", error.status, media_type=PLAIN, headers=headers
+        render_message(error.key, error.params) + "\n", error.status, media_type=PLAIN_TEXT, headers=headers
     )
 
 
@@ -78,11 +78,11 @@ def get_script(token: str, request: Request) -> Response:
     """Return the script that captures on the host and uploads the output."""
     database: Database = request.app.state.database
     try:
-        _enter(request)
+        _limit_peer(request)
         with unit_of_work(database.sessions) as session:
             text = service.build_script(session, request.app.state.settings, token)
     except CulpritError as error:
-        return _refused(error)
+        return _build_refusal(error)
     return Response(text, media_type="text/x-shellscript", headers=HEADERS)
 
 
@@ -94,34 +94,34 @@ async def put_bundle(token: str, request: Request) -> Response:
     ours: UploadLease | None = None
     spool: temp_files.TempPath | None = None
     try:
-        peer = await run_in_threadpool(_enter, request)
-        ours = await run_in_threadpool(_claim, database, token)
-        spool = await run_in_threadpool(temp_files.new_file, config.home / "work" / ours.file_name)
-        await _receive(request, database, ours, spool.path)
-        answer = await run_in_threadpool(_take, database, config, ours, spool.path, peer)
+        peer = await run_in_threadpool(_limit_peer, request)
+        ours = await run_in_threadpool(_claim_upload, database, token)
+        spool = await run_in_threadpool(temp_files.create_temp_file, config.home / "work" / ours.file_name)
+        await _receive_body(request, database, ours, spool.path)
+        answer = await run_in_threadpool(_import_upload, database, config, ours, spool.path, peer)
         ours = None
         return answer
     except CulpritError as error:
         if ours is not None:
-            await run_in_threadpool(_give_back, database, ours, error, peer)
-        return _refused(error)
+            await run_in_threadpool(_release_upload, database, ours, error, peer)
+        return _build_refusal(error)
     except BaseException:
         if ours is not None:  # a process that is being stopped waits for nothing
-            _give_back(database, ours, ConflictError("upload.receiver_lost"), peer)
+            _release_upload(database, ours, ConflictError("upload.receiver_lost"), peer)
         raise
     finally:
         if spool is not None:
             await run_in_threadpool(spool.remove)
 
 
-def _claim(database: Database, token: str) -> UploadLease:
-    if artifact_store().space().low:
+def _claim_upload(database: Database, token: str) -> UploadLease:
+    if artifact_store().space().is_low:
         raise UnavailableError("capture.disk_low")
     with unit_of_work(database.sessions) as session:
         return claims.claim_upload(session, token)
 
 
-async def _receive(request: Request, database: Database, ours: UploadLease, spool: Path) -> None:
+async def _receive_body(request: Request, database: Database, ours: UploadLease, spool: Path) -> None:
     """Write the body to `spool` and renew the lease.
 
     Raises TooLargeError, InvalidRequestError, ConflictError.
@@ -130,13 +130,13 @@ async def _receive(request: Request, database: Database, ours: UploadLease, spoo
     renewed = time.monotonic()
     with await run_in_threadpool(spool.open, "wb") as file:
         try:
-            async for piece in _pieces(request):
+            async for piece in _iter_body(request):
                 received += len(piece)
                 if received > ours.max_bytes:
                     raise TooLargeError("upload.too_large", limit_mb=ours.max_bytes >> 20)
                 await run_in_threadpool(file.write, piece)
                 if time.monotonic() - renewed > claims.RENEW_EVERY_S:
-                    await run_in_threadpool(_renew, database, ours)
+                    await run_in_threadpool(_renew_lease, database, ours)
                     renewed = time.monotonic()
         except (ClientDisconnect, TimeoutError):
             raise InvalidRequestError("upload.cut", bytes=received) from None
@@ -144,36 +144,38 @@ async def _receive(request: Request, database: Database, ours: UploadLease, spoo
             raise TooLargeError("upload.too_large", limit_mb=ours.max_bytes >> 20) from None
     if received == 0:
         raise InvalidRequestError("upload.empty")
-    await run_in_threadpool(_renew, database, ours)
+    await run_in_threadpool(_renew_lease, database, ours)
 
 
-async def _pieces(request: Request) -> AsyncIterator[bytes]:
+async def _iter_body(request: Request) -> AsyncIterator[bytes]:
     """Yield the body as it arrives. Raises TimeoutError if it or a pause takes too long."""
     loop = asyncio.get_running_loop()
-    end = loop.time() + claims.RECEIVE_S
+    end = loop.time() + claims.MAX_RECEIVE_S
     stream = aiter(request.stream())
     while True:
-        async with asyncio.timeout_at(min(end, loop.time() + claims.QUIET_S)):
+        async with asyncio.timeout_at(min(end, loop.time() + claims.MAX_PAUSE_S)):
             piece = await anext(stream, None)
         if piece is None:
             return
         yield piece
 
 
-def _renew(database: Database, ours: UploadLease) -> None:
+def _renew_lease(database: Database, ours: UploadLease) -> None:
     with unit_of_work(database.sessions) as session:
         claims.renew_lease(session, ours)
 
 
-def _take(database: Database, config: Settings, ours: UploadLease, spool: Path, peer: str) -> Response:
+def _import_upload(
+    database: Database, config: Settings, ours: UploadLease, spool: Path, peer: str
+) -> Response:
     with unit_of_work(database.sessions) as session:
         upload = service.import_upload(session, artifact_store(), config, ours, spool, peer)
         size = spool.stat().st_size
     url = f"{config.public_url.rstrip('/')}/runs/{upload.runs[0].id}"
     text = render_message("upload.taken", {"kb": max(1, size >> 10), "number": upload.number, "url": url})
-    return Response(text + "\n", 201, media_type=PLAIN, headers=HEADERS)
+    return Response(text + "\n", 201, media_type=PLAIN_TEXT, headers=HEADERS)
 
 
-def _give_back(database: Database, ours: UploadLease, error: CulpritError, peer: str) -> None:
+def _release_upload(database: Database, ours: UploadLease, error: CulpritError, peer: str) -> None:
     with unit_of_work(database.sessions) as session:
         claims.release_upload(session, ours, error, peer)

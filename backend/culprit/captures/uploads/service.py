@@ -25,7 +25,7 @@ from culprit.accounts.tokens import generate_token, hash_token
 from culprit.captures.imports import service
 from culprit.captures.imports.queries import find_host
 from culprit.captures.imports.schemas import ImportResponse, UploadCreate, UploadResponse
-from culprit.captures.uploads.locks import UploadLease, find_open_upload, state_of
+from culprit.captures.uploads.locks import UploadLease, find_open_upload, get_address_state
 from culprit.captures.uploads.queries import load_user_names, select_uploads
 from culprit.infra.artifacts.store import ArtifactStore
 from culprit.infra.db.clock import utc_now
@@ -101,18 +101,18 @@ def build_responses(
     return [
         UploadResponse(
             **{name: getattr(row, name) for name in same},
-            state=state_of(row, utc_now()),
+            state=get_address_state(row, utc_now()),
             host=HostRef(id=row.host_id, name=row.host_name) if row.host_id else None,
             created_by=UserRef(id=row.created_by, name=people[row.created_by]),
             bytes=row.size,
             url=url,
-            command=_command_for(url) if url else None,
+            command=_format_command(url) if url else None,
         )
         for row in rows
     ]
 
 
-def _command_for(url: str) -> str:
+def _format_command(url: str) -> str:
     """Return the line for a console; elsewhere another user could replace the script before it runs."""
     return f"""d=$(mktemp -d) && cd "$d" && curl -fsS '{url}' -o culprit.sh && sh culprit.sh"""
 
@@ -145,10 +145,10 @@ def import_upload(  # noqa: PLR0917
     authorize(maker, "capture.import")
     with spool.open("rb") as file:
         upload = service.UploadedFile(file, f"{row.host_name}.bundle", "bundle", row.host_id, row.host_name)
-        new_file = service.import_file(session, store, config, maker, upload)
+        imported = service.import_file(session, store, config, maker, upload)
     row.used_at, row.used_from, row.failure = utc_now(), peer, None
     row.claimed_at = row.claimed_until = None
-    row.size, row.capture_id = spool.stat().st_size, new_file.id
+    row.size, row.capture_id = spool.stat().st_size, imported.id
     audit.record_action(
         session,
         maker,
@@ -157,6 +157,6 @@ def import_upload(  # noqa: PLR0917
         row.id,
         address=peer,
         bytes=row.size,
-        capture=str(new_file.id),
+        capture=str(imported.id),
     )
-    return new_file
+    return imported

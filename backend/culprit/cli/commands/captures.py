@@ -51,7 +51,7 @@ def create_capture(  # noqa: PLR0917
         "host_ids": [find_host(server, name)["id"] for name in hosts],
         "plan": plan,
         "reason": reason,
-        "scope": _scope(scope),
+        "scope": _parse_scope(scope),
         "options": parse_options(option or []),
         "service": service,
     }
@@ -70,7 +70,7 @@ def create_capture(  # noqa: PLR0917
         raise typer.Exit(shapes.STATUS[read["state"]])
 
 
-def _scope(text: str) -> dict[str, str]:
+def _parse_scope(text: str) -> dict[str, str]:
     try:
         return Scope.from_text(text).to_json()
     except ValueError:
@@ -220,7 +220,7 @@ def show_run(
             (
                 series["id"], " ".join(f"{k}={v}" for k, v in series["labels"].items()), series["unit"],
                 series["sample_count"],
-                *(_figure(series[name]) for name in ("min", "mean", "max")),
+                *(_format_figure(series[name]) for name in ("min", "mean", "max")),
             )
             for series in shape["series"]
         ),
@@ -246,7 +246,7 @@ def show_run(
         print_line(sys.stdout, f"{event['severity']}: {event['title']}")
 
 
-def _figure(value: float | None) -> str:
+def _format_figure(value: float | None) -> str:
     return "" if value is None else f"{value:.4g}"
 
 

@@ -27,7 +27,7 @@ class Normalization(StrEnum):
     WORK = "work"
 
 
-MEANINGS = {
+VERDICT_TEXTS = {
     "share": "share of samples, %",
     "cpu": "share of CPU time, %",
     "wall": "{unit} per second",
@@ -144,7 +144,7 @@ def _wait_for_comparison(server: Server, comparison: Json) -> Json:
 
 def _print_changes(result: Json) -> None:
     unit = "samples" if result["unit"] == "samples" else "ms"
-    meaning = MEANINGS[result["normalize"]].format(unit=unit)
+    meaning = VERDICT_TEXTS[result["normalize"]].format(unit=unit)
     print_line(
         sys.stdout,
         f"A: {result['samples_a']} samples, B: {result['samples_b']} samples."

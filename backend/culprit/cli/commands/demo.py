@@ -51,29 +51,29 @@ def run_demo(
         raise CliError(ExitCode.USAGE, f"Unknown fault '{fault}'. Known faults: {', '.join(FAULTS)}.")
     server = Server(find_target())
     if os.geteuid() != 0:
-        _recorded(server)
+        _create_example_incident(server)
         return
     _print(f"Starting a healthy lab host. Fault: {FAULTS[fault]} …")
     with open_lab_host(fault, seed) as host:
         host_id = _add_host(server, host.ready)
         try:
-            _Walk(server, host, host_id).go(FAULTS[fault])
+            _IncidentDemo(server, host, host_id).run_steps(FAULTS[fault])
         finally:
             server.delete(f"/hosts/{host_id}")
 
 
-def _recorded(server: Server) -> None:
+def _create_example_incident(server: Server) -> None:
     """Create an incident over a recorded host."""
     _print(
         "A lab host needs root (network namespaces). Using a recorded host instead; its fix cannot be verified."
     )
-    opened = server.post("/imports/example", {}, **_once())
-    read = _until(
+    opened = server.post("/imports/example", {}, **_build_idempotency())
+    read = _poll_until(
         lambda: server.get(f"/captures/{opened['id']}"), lambda item: item["state"] in CAPTURE_FINAL
     )
     runs = [run["id"] for run in read["runs"]]
     body = {"title": "Demo: a busy host (recorded)", "severity": 3, "run_ids": runs}
-    incident = server.post("/incidents", body, **_once())
+    incident = server.post("/incidents", body, **_build_idempotency())
     _print(f"INC-{incident['number']} is open: {server.target.url}/incidents/{incident['id']}")
 
 
@@ -84,7 +84,7 @@ def _add_host(server: Server, ready: Json) -> str:
     """
     name = f"demo-{ready['name']}"
     network = {"cidr": f"{ready['address']}/32", "port_from": ready["port"], "port_to": ready["port"]}
-    server.post("/network-rules", network, **_once())
+    server.post("/network-rules", network, **_build_idempotency())
     body = {
         "name": name,
         "address": ready["address"],
@@ -94,15 +94,17 @@ def _add_host(server: Server, ready: Json) -> str:
         "host_key_fingerprint": ready["fingerprint"],
         "labels": {"demo": name},
     }
-    host_id = str(server.post("/hosts", body, **_once())["id"])
+    host_id = str(server.post("/hosts", body, **_build_idempotency())["id"])
     log = {"kind": "access_log", "path": ready["access_log"], "format": "lab"}
     source = log if ready["access_log"] else {"kind": "accepts", "port": ready["service_port"]}
-    server.post("/services", {"name": name, "selector": {"demo": name}, "source": source}, **_once())
+    server.post(
+        "/services", {"name": name, "selector": {"demo": name}, "source": source}, **_build_idempotency()
+    )
     _print(f"Added as {name} with a trusted host key.")
     return host_id
 
 
-class _Walk:
+class _IncidentDemo:
     """Work through one incident with the requests that the browser sends."""
 
     def __init__(self, server: Server, host: LabHostClient, host_id: str) -> None:
@@ -110,10 +112,10 @@ class _Walk:
         self.cause = str(host.ready["causes"][0])
         self.incident: Json = {}
 
-    def go(self, fault: str) -> None:
+    def run_steps(self, fault: str) -> None:
         """Run all steps. Raises CliError if the evidence does not confirm the cause."""
-        self._open(self._diagnose(), fault)
-        self._collect()
+        self._open_incident(self._diagnose(), fault)
+        self._run_proposed_steps()
         hypotheses = [
             hypothesis for hypothesis in self.incident["hypotheses"] if hypothesis["cause"] == self.cause
         ]
@@ -122,49 +124,55 @@ class _Walk:
                 ExitCode.FAILED, f"No evidence supports {self.cause} this time. The incident stays open."
             )
         hypothesis = max(hypotheses, key=lambda hypothesis: len(hypothesis["supports"]))
-        self._conclude(hypothesis)
-        fix = self._fix(hypothesis)
+        self._record_verdicts(hypothesis)
+        fix = self._verify_fix(hypothesis)
         _print(f"Result of the verification: {fix['state'].replace('_', ' ')}.")
         if fix["state"] != "verified":
             raise CliError(ExitCode.FAILED, "The fix was not verified, so the cause cannot be confirmed.")
-        self._close(hypothesis)
+        self._close_incident(hypothesis)
 
     # -- the symptom ----------------------------------------------------------------------------------------------
 
     def _diagnose(self) -> Json:
-        requested = self.server.post("/diagnoses", {"host_id": self.host_id, "seconds": 8}, **_once())
+        requested = self.server.post(
+            "/diagnoses", {"host_id": self.host_id, "seconds": 8}, **_build_idempotency()
+        )
         _print(f"Diagnosing: {self.server.target.url}/diagnoses/{requested['id']}")
         where = f"/diagnoses/{requested['id']}"
-        reported = _until(lambda: self.server.get(where), lambda item: item["state"] != "running")
+        reported = _poll_until(lambda: self.server.get(where), lambda item: item["state"] != "running")
         if reported["state"] != "done":
             raise CliError(ExitCode.FAILED, f"The diagnosis failed: {render_message(reported['failure'])}")
         return reported
 
-    def _open(self, diagnosis: Json, fault: str) -> None:
+    def _open_incident(self, diagnosis: Json, fault: str) -> None:
         healthy, unhealthy = self.host.ready["healthy"][self.cause], self.host.clients()
         _print(
-            f"Clients: p99 {_ms(healthy)} before, {_ms(unhealthy)} now; "
-            f"{_bad(healthy):.0f} % and {_bad(unhealthy):.0f} % fail."
+            f"Clients: p99 {_format_p99(healthy)} before, {_format_p99(unhealthy)} now; "
+            f"{_compute_failed_pct(healthy):.0f} % and {_compute_failed_pct(unhealthy):.0f} % fail."
         )
         name = diagnosis["host"]["name"]
         symptom = {
             "service": name,
             "description": f"Demo: {fault}.",
             "latency": {"before": healthy.get("p99_ms"), "after": unhealthy.get("p99_ms"), "unit": "ms"},
-            "errors": {"before": _bad(healthy), "after": _bad(unhealthy), "unit": "%"},
+            "errors": {
+                "before": _compute_failed_pct(healthy),
+                "after": _compute_failed_pct(unhealthy),
+                "unit": "%",
+            },
             "since": diagnosis["created_at"],
         }
         title = f"Demo: {name} responds late or not at all"
         body = {"title": title, "severity": 2, "symptom": symptom, "diagnosis_id": diagnosis["id"]}
-        self.incident = self.server.post("/incidents", body, **_once())
+        self.incident = self.server.post("/incidents", body, **_build_idempotency())
         causes = [f"{cause['id']} ({cause['confidence']})" for cause in diagnosis["result"]["causes"]]
         _print(f"INC-{self.incident['number']}: the rules name {', '.join(causes) or 'no cause'}.")
         _print(f"Open it in the browser: {self.server.target.url}/incidents/{self.incident['id']}")
-        self._change("patch", "", {"state": "investigating"})
+        self._send_change("patch", "", {"state": "investigating"})
 
     # -- the chain ------------------------------------------------------------------------------------------------
 
-    def _collect(self) -> None:
+    def _run_proposed_steps(self) -> None:
         """Run the proposed steps as long as a capture can answer them."""
         for _ in range(MAX_STEPS):
             step = self.incident["next"]
@@ -173,34 +181,34 @@ class _Walk:
             cost = f"{step['tier']} tier, {step['cost']['seconds']} s"
             _print(f"Next: {step['step']}: {', '.join(step['collectors'])} ({cost})")
             try:
-                self._change("post", "/step-runs", {"step": step["step"], "host_id": step["host_id"]})
+                self._send_change("post", "/step-runs", {"step": step["step"], "host_id": step["host_id"]})
             except CliError as refused:
                 if refused.status is not ExitCode.REFUSED:
                     raise
                 _print(f"This step needs a decision by a person and stays open: {refused.message}")
                 break
-            self._wait(lambda item: all(run["state"] in RUN_FINAL for run in item["runs"]))
+            self._wait_until(lambda item: all(run["state"] in RUN_FINAL for run in item["runs"]))
 
-    def _conclude(self, hypothesis: Json) -> None:
+    def _record_verdicts(self, hypothesis: Json) -> None:
         """Record a verdict for each step that supports the cause, with the line that proves it."""
         for step in [step for step in self.incident["steps"] if step["key"] in hypothesis["supports"]]:
-            seen = next((host for host in step["hosts"] if _proof(host["findings"], step["key"])), None)
+            seen = next((host for host in step["hosts"] if _build_pin(host["findings"], step["key"])), None)
             if seen is None:
                 continue
-            self._change("post", "/pins", _proof(seen["findings"], step["key"]) or {})
+            self._send_change("post", "/pins", _build_pin(seen["findings"], step["key"]) or {})
             pins = [self.incident["created_id"]]
             messages = {"step": step["key"], "host_id": seen["host_id"], "verdict": "supports", "pins": pins}
-            self._change("post", "/verdicts", messages)
+            self._send_change("post", "/verdicts", messages)
             _print(f"Verdict: {step['question']['en']} Yes, by the line that it cites.")
-        self._decide(hypothesis, "likely", "the rules, and the cited lines")
-        self._change("patch", "", {"state": "identified"})
+        self._decide_hypothesis(hypothesis, "likely", "the rules, and the cited lines")
+        self._send_change("patch", "", {"state": "identified"})
 
-    def _decide(self, hypothesis: Json, state: str, note: str) -> None:
-        self._change("patch", f"/hypotheses/{hypothesis['id']}", {"state": state, "note": note})
+    def _decide_hypothesis(self, hypothesis: Json, state: str, note: str) -> None:
+        self._send_change("patch", f"/hypotheses/{hypothesis['id']}", {"state": state, "note": note})
 
     # -- the fix --------------------------------------------------------------------------------------------------
 
-    def _fix(self, hypothesis: Json) -> Json:
+    def _verify_fix(self, hypothesis: Json) -> Json:
         """Measure before the fix, remove the fault under load, and let the server measure again and compare."""
         what = {
             "hypothesis_id": hypothesis["id"],
@@ -209,46 +217,46 @@ class _Walk:
             "risk": "None: it is a host of the lab.",
             "rollback": "Run the demo again.",
         }
-        self._change("post", "/fixes", what)
+        self._send_change("post", "/fixes", what)
         name = self.incident["created_id"]
         fix = f"/fixes/{name}"
-        self._change("post", f"{fix}/verify", {"kind": "plain"})
+        self._send_change("post", f"{fix}/verify", {"kind": "plain"})
         read = (hypothesis["primary"] or {}).get("read", "nothing")
         _print(f"Measuring {read} before the fix, one capture at a time …")
-        self._wait(lambda item: _verification(item, name)["state"] != "before", JUDGED_S)
-        if _verification(self.incident, name)["state"] != "waiting":
-            why = render_message(_verification(self.incident, name)["failure"])
+        self._wait_until(lambda item: _get_last_verification(item, name)["state"] != "before", JUDGED_S)
+        if _get_last_verification(self.incident, name)["state"] != "waiting":
+            why = render_message(_get_last_verification(self.incident, name)["failure"])
             raise CliError(ExitCode.FAILED, f"Cannot measure before the fix: {why}")
         self.host.request(f"repair {self.cause}")
-        self._change("patch", fix, {"state": "applied"})
-        self._change("patch", "", {"state": "mitigated"})
+        self._send_change("patch", fix, {"state": "applied"})
+        self._send_change("patch", "", {"state": "mitigated"})
         _print("The fault is removed. Repeating the captures under the same load …")
-        self._wait(lambda item: _judged(_fix_of(item, name)), JUDGED_S)
-        return _fix_of(self.incident, name)
+        self._wait_until(lambda item: _is_judged(_get_fix(item, name)), JUDGED_S)
+        return _get_fix(self.incident, name)
 
-    def _close(self, hypothesis: Json) -> None:
-        self._decide(hypothesis, "confirmed", "the fix was verified")
-        self._leave(hypothesis)
-        self._change("patch", "", {"state": "resolved"})
+    def _close_incident(self, hypothesis: Json) -> None:
+        self._decide_hypothesis(hypothesis, "confirmed", "the fix was verified")
+        self._close_open_steps(hypothesis)
+        self._send_change("patch", "", {"state": "resolved"})
         _print(f"INC-{self.incident['number']} is resolved: {self.cause}, confirmed by the fix.")
 
-    def _leave(self, hypothesis: Json) -> None:
+    def _close_open_steps(self, hypothesis: Json) -> None:
         """Waive the open steps of the playbook of the cause, and dismiss other playbooks."""
         reason = "the verified fix answers it: the same load is well again"
         own = hypothesis["key"].partition("/")[0]
         for book in dict.fromkeys(gap.partition("/")[0] for gap in self.incident["gaps"]):
             steps = [gap for gap in self.incident["gaps"] if gap.startswith(f"{book}/")]
             if book in {own, "own"}:
-                self._change("post", "/waivers", {"steps": steps, "reason": reason})
+                self._send_change("post", "/waivers", {"steps": steps, "reason": reason})
                 _print(f"Waived with a reason: {', '.join(steps)}")
             else:
-                self._change("patch", f"/playbooks/{book}", {"dismissed": True, "reason": reason})
+                self._send_change("patch", f"/playbooks/{book}", {"dismissed": True, "reason": reason})
                 _print(f"Dismissed, with the reason: {book}, with {len(steps)} open steps.")
 
     # -- requests
     # ---------------------------------------------------------------------------------------------------
 
-    def _change(self, method: str, path: str, body: Json) -> None:
+    def _send_change(self, method: str, path: str, body: Json) -> None:
         """Send one change of the incident. After a conflict, reload the incident and send it again."""
         where = f"/incidents/{self.incident['id']}"
         for left in range(4, -1, -1):
@@ -257,35 +265,35 @@ class _Walk:
                 if method == "patch":
                     self.incident = self.server.patch(where + path, sent)
                 else:
-                    self.incident = self.server.post(where + path, sent, **_once())
+                    self.incident = self.server.post(where + path, sent, **_build_idempotency())
             except CliError:
                 if not left or self.server.get(where)["version"] == sent["version"]:
                     raise
             else:
                 return
 
-    def _wait(self, done: Callable[[Json], bool], seconds: float = WAIT_S) -> None:
+    def _wait_until(self, done: Callable[[Json], bool], seconds: float = WAIT_S) -> None:
         where = f"/incidents/{self.incident['id']}"
-        self.incident = _until(lambda: self.server.get(where), done, seconds)
+        self.incident = _poll_until(lambda: self.server.get(where), done, seconds)
 
 
-def _fix_of(incident: Json, fix: str) -> Json:
+def _get_fix(incident: Json, fix: str) -> Json:
     current: Json = next(item for item in incident["fixes"] if item["id"] == fix)
     return current
 
 
-def _verification(incident: Json, fix: str) -> Json:
-    verification: Json = _fix_of(incident, fix)["verifications"][-1]
+def _get_last_verification(incident: Json, fix: str) -> Json:
+    verification: Json = _get_fix(incident, fix)["verifications"][-1]
     return verification
 
 
-def _judged(fix: Json) -> bool:
+def _is_judged(fix: Json) -> bool:
     return all(
         verification["state"] in {"done", "failed", "canceled"} for verification in fix["verifications"]
     )
 
 
-def _proof(findings: list[Json], step: str) -> Json | None:
+def _build_pin(findings: list[Json], step: str) -> Json | None:
     """Return a pin on the first line that a number of these findings was read from."""
     cites = (
         citation for finding in findings for number in finding["numbers"] for citation in number["citations"]
@@ -302,7 +310,7 @@ def _proof(findings: list[Json], step: str) -> Json | None:
     }
 
 
-def _until(ask: Callable[[], Json], done: Callable[[Json], bool], seconds: float = WAIT_S) -> Json:
+def _poll_until(ask: Callable[[], Json], done: Callable[[Json], bool], seconds: float = WAIT_S) -> Json:
     """Poll until `done` is true. Raises CliError after `seconds`."""
     end = time.monotonic() + seconds
     while not done(read := ask()):
@@ -315,7 +323,7 @@ def _until(ask: Callable[[], Json], done: Callable[[Json], bool], seconds: float
     return read
 
 
-def _once() -> dict[str, str]:
+def _build_idempotency() -> dict[str, str]:
     return {"Idempotency-Key": str(uuid4())}
 
 
@@ -323,11 +331,11 @@ def _print(text: str) -> None:
     print_line(sys.stdout, text)
 
 
-def _ms(seen: Json) -> str:
+def _format_p99(seen: Json) -> str:
     value = seen.get("p99_ms")
     return "no answer" if value is None else f"{value:.0f} ms"
 
 
-def _bad(seen: Json) -> float:
+def _compute_failed_pct(seen: Json) -> float:
     failed, requests = float(seen["errors"] + seen["timeouts"]), float(seen["requests"])
     return round(100.0 * failed / max(1.0, requests), 1)

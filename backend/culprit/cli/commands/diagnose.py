@@ -69,7 +69,7 @@ def run_diagnosis(  # noqa: PLR0917
     for name, value in named.items():
         body["scope"] = {"kind": SCOPES[name], "value": value}
     read = server.post("/diagnoses", body, **{"Idempotency-Key": str(uuid4())})
-    read = _follow(server, read, timeout)
+    read = _follow_diagnosis(server, read, timeout)
     if as_json:
         print_json(_shape(read))
     elif read["state"] == "done":
@@ -80,7 +80,7 @@ def run_diagnosis(  # noqa: PLR0917
         raise CliError(status, f"Diagnosis #{read['number']} of {read['host']['name']}: {why}")
 
 
-def _follow(server: Server, read: Json, timeout: float) -> Json:
+def _follow_diagnosis(server: Server, read: Json, timeout: float) -> Json:
     """Poll until the diagnosis has ended and print each stage on standard error.
 
     Raises CliError after `timeout`.
@@ -139,12 +139,12 @@ def _print_result(server: Server, read: Json) -> None:
     _print_time(result)
     for item in result["causes"]:
         cause = causes[item["id"]]
-        at = f" ({_subject(item['scope'])})" if item["scope"] else ""
-        explained = f", explains {_percent(item['share'])} of the time" if item.get("share") else ""
+        at = f" ({_format_subject(item['scope'])})" if item["scope"] else ""
+        explained = f", explains {_format_share(item['share'])} of the time" if item.get("share") else ""
         title = f"{item['confidence'].upper()}: {cause['title']['en']} [{item['id']}]{at}{explained}"
         print_line(sys.stdout, title)
         for number in item["evidence"][:MAX_NUMBERS]:
-            print_line(sys.stdout, f"  {_number(number, rules)}")
+            print_line(sys.stdout, f"  {_format_number(number, rules)}")
         if item["explains"]:
             print_line(sys.stdout, f"  explains {', '.join(item['explains'])}")
         print_line(sys.stdout, f"  fix: {cause['fix']['en']}")
@@ -152,7 +152,7 @@ def _print_result(server: Server, read: Json) -> None:
     for item in result["ruled_out"]:
         print_line(
             sys.stdout,
-            f"ruled out: {item['id']} by {'; '.join(_number(each, rules) for each in item['by'][:1])}",
+            f"ruled out: {item['id']} by {'; '.join(_format_number(each, rules) for each in item['by'][:1])}",
         )
     if result["not_checked"]:
         print_line(sys.stdout, f"not checked: {', '.join(result['not_checked'])}")
@@ -171,7 +171,7 @@ def _print_leads(result: Json, rules: Mapping[str, Json]) -> None:
     """Print what goes with "no cause": context findings, the largest consumers, and untried collectors."""
     for item in result["context"]:
         title = rules[item["rule"]]["title"]["en"] if item["rule"] in rules else item["rule"]
-        about = f" ({_subject(item['subject'])})" if item["subject"] else ""
+        about = f" ({_format_subject(item['subject'])})" if item["subject"] else ""
         print_line(sys.stdout, f"context: {title}{about}")
     for item in result["consumers"]:
         print_line(
@@ -190,31 +190,31 @@ def _print_time(result: Json) -> None:
     """Print where the time of services goes, and what of it no likely cause explains."""
     for account in result.get("time_accounts", []):
         shares = ", ".join(
-            f"{share['activity']}{' ' + share['target'] if share['target'] else ''} {_percent(share['share'])}"
+            f"{share['activity']}{' ' + share['target'] if share['target'] else ''} {_format_share(share['share'])}"
             for share in account["shares"][:MAX_NUMBERS]
         )
-        who = f"{account['service']} ({_subject(account['subject'])})"
+        who = f"{account['service']} ({_format_subject(account['subject'])})"
         print_line(sys.stdout, f"time of {who}: {shares or 'idle'}; {account['sample_count']} samples")
     if result.get("unexplained_pct") is not None:
         figure = f"{result['unexplained_pct']:.0f} % of the time of the most harmed service"
         print_line(sys.stdout, f"not explained by a likely cause: {figure}")
 
 
-def _percent(share: Json) -> str:
+def _format_share(share: Json) -> str:
     return f"{share['pct']:.0f} % [{share['low_pct']:.0f}, {share['high_pct']:.0f}]"
 
 
-def _number(item: Json, rules: Mapping[str, Json]) -> str:
+def _format_number(item: Json, rules: Mapping[str, Json]) -> str:
     where = item["locator"]
     lines = ",".join(str(line) for line in where.get("lines", []))
     place = f"{where.get('collector', '')}:{where.get('part', '')}{':' + lines if lines else ''}"
-    about = f" {_subject(item['subject'])}" if item["subject"] else ""
+    about = f" {_format_subject(item['subject'])}" if item["subject"] else ""
     against = f" {item['op']} {item['threshold']:.4g}" if item["op"] else ""
     figure = f"{item['value']:.4g} {item['unit']}{against}"
-    return f"{_title(item, rules.get(item['finding']))}{about}: {item['metric']} = {figure} [{place}]"
+    return f"{_get_title(item, rules.get(item['finding']))}{about}: {item['metric']} = {figure} [{place}]"
 
 
-def _title(item: Json, rule: Json | None) -> str:
+def _get_title(item: Json, rule: Json | None) -> str:
     """Return the title of the rule for the compared number, and the measure for a related number."""
     if rule is None:
         return str(item["finding"])
@@ -222,5 +222,5 @@ def _title(item: Json, rule: Json | None) -> str:
     return related if related and not item["op"] else str(rule["title"]["en"])
 
 
-def _subject(subject: Mapping[str, str]) -> str:
+def _format_subject(subject: Mapping[str, str]) -> str:
     return " ".join(f"{name}={value}" for name, value in subject.items())

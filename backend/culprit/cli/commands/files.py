@@ -99,10 +99,10 @@ def import_file(  # noqa: PLR0917
     if read["state"] in shapes.STATUS:
         raise typer.Exit(shapes.STATUS[read["state"]])
     if wait:
-        _expect_profiles(server, read["runs"], timeout)
+        _wait_for_profiles(server, read["runs"], timeout)
 
 
-def _expect_profiles(server: Server, runs: list[dict[str, Any]], timeout: float | None) -> None:
+def _wait_for_profiles(server: Server, runs: list[dict[str, Any]], timeout: float | None) -> None:
     """Wait until the profiles of the imported file are built. Raises CliError if one cannot be read."""
     for run in runs:
         whole = wait_until_built(server, dict(server.get(f"/runs/{run['id']}")), timeout or PROFILE_S)
@@ -136,10 +136,10 @@ def export_profile(
         )
     with server.stream(f"/profiles/{profiles[0]['id']}/export", format=format_.value) as pieces:
         if output is None:
-            _copy(pieces, sys.stdout.buffer)
+            _copy_pieces(pieces, sys.stdout.buffer)
             return
         with output.open("wb") as file:
-            _copy(pieces, file)
+            _copy_pieces(pieces, file)
     print_line(sys.stderr, f"Written to {output}.")
 
 
@@ -168,10 +168,10 @@ def print_script(
         sys.stdout.write(text)
         return
     with Server(find_target()).stream("/catalog/capture-script", plan=plan, seconds=seconds) as pieces:
-        _copy(pieces, sys.stdout.buffer)
+        _copy_pieces(pieces, sys.stdout.buffer)
 
 
-def _copy(pieces: Iterator[bytes], file: BinaryIO) -> None:
+def _copy_pieces(pieces: Iterator[bytes], file: BinaryIO) -> None:
     for piece in pieces:
         file.write(piece)
     file.flush()

@@ -69,7 +69,9 @@ def create_report(  # noqa: PLR0917
     server = Server(find_target())
     body = {"title": title, "language": language, "zone": zone, "preset": preset.value}
     incident_id = find_incident(server, incident)["id"]
-    _print_report(server.post(f"/incidents/{incident_id}/reports", body, **_once()), as_json=as_json)
+    _print_report(
+        server.post(f"/incidents/{incident_id}/reports", body, **_build_idempotency()), as_json=as_json
+    )
 
 
 @app.command("show")
@@ -111,7 +113,7 @@ def edit_report(  # noqa: PLR0917
 def preview_report(report: Report, as_json: AsJson = False) -> None:
     """Preview which words are replaced, and by what."""
     server = Server(find_target())
-    reported = server.get(f"/reports/{_uuid(report)}/preview")
+    reported = server.get(f"/reports/{_parse_uuid(report)}/preview")
     if as_json:
         print_json(reported)
         return
@@ -123,7 +125,9 @@ def freeze_report(report: Report, as_json: AsJson = False) -> None:
     """Freeze the current draft and incident as a new version."""
     server = Server(find_target())
     now = _find_report(server, report)
-    result = server.post(f"/reports/{now['id']}/versions", {"version": now["version"]}, **_once())
+    result = server.post(
+        f"/reports/{now['id']}/versions", {"version": now["version"]}, **_build_idempotency()
+    )
     if as_json:
         print_json({name: value for name, value in result.items() if name != "content"})
         return
@@ -170,7 +174,9 @@ def share_report(
     """Create a link that shows a version to anyone who has it. The address is printed once."""
     server = Server(find_target())
     item = _find_version(_find_report(server, report), version)
-    result = server.post(f"/report-versions/{item['id']}/shares", {"days": days, "note": note}, **_once())
+    result = server.post(
+        f"/report-versions/{item['id']}/shares", {"days": days, "note": note}, **_build_idempotency()
+    )
     if as_json:
         print_json(result)
         return
@@ -184,15 +190,15 @@ def share_report(
 @app.command("revoke")
 def revoke_share(link: Annotated[str, typer.Argument(help="ID of a link, from `report show`")]) -> None:
     """Revoke a link immediately."""
-    Server(find_target()).delete(f"/report-shares/{_uuid(link)}")
+    Server(find_target()).delete(f"/report-shares/{_parse_uuid(link)}")
     print_line(sys.stdout, "closed")
 
 
-def _once() -> dict[str, str]:
+def _build_idempotency() -> dict[str, str]:
     return {"Idempotency-Key": str(uuid4())}
 
 
-def _uuid(text: str) -> str:
+def _parse_uuid(text: str) -> str:
     try:
         return str(UUID(text))
     except ValueError:
@@ -200,7 +206,7 @@ def _uuid(text: str) -> str:
 
 
 def _find_report(server: Server, report: str) -> Json:
-    return dict(server.get(f"/reports/{_uuid(report)}"))
+    return dict(server.get(f"/reports/{_parse_uuid(report)}"))
 
 
 def _find_version(report: Json, number: int | None) -> Json:

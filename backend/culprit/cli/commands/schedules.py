@@ -38,14 +38,14 @@ def register_commands(root: typer.Typer) -> None:
 @app.command("list")
 def list_schedules(as_json: AsJson = False) -> None:
     """List schedules with their next due time and their results."""
-    result = _all(Server(find_target()))
+    result = _list_schedules(Server(find_target()))
     if as_json:
         print_json(result)
         return
     rows = [
         [
-            item["name"], item["state"], _when(item["cadence"]), item["cadence"]["zone"], item["capture"]["plan"],
-            item["matching"], item["next_due"] or "-",
+            item["name"], item["state"], _format_cadence(item["cadence"]), item["cadence"]["zone"],
+            item["capture"]["plan"], item["matching"], item["next_due"] or "-",
             *(item["counts"].get(name, 0) for name in ("started", "missed", "skipped", "refused")),
         ]
         for item in result
@@ -59,7 +59,7 @@ def list_schedules(as_json: AsJson = False) -> None:
 @app.command("show")
 def show_schedule(schedule: Which, as_json: AsJson = False) -> None:
     """Show one schedule with its next due times and the results of the last ones."""
-    item = _find(Server(find_target()), schedule)
+    item = _find_schedule(Server(find_target()), schedule)
     _print_schedule(item, as_json=as_json)
 
 
@@ -89,9 +89,9 @@ def create_schedule(  # noqa: PLR0917
         requested["collectors"] = collector
     body: Json = {
         "name": name,
-        "cadence": _cadence(cron, at, zone),
+        "cadence": _build_cadence(cron, at, zone),
         "capture": requested,
-        "target": _target(server, host, label),
+        "target": _build_target(server, host, label),
         "reason": reason,
         "catch_up": "one" if catch_up else "none",
     }
@@ -107,7 +107,7 @@ def preview_due_times(
     as_json: AsJson = False,
 ) -> None:
     """Show when a schedule would be due. Nothing is stored."""
-    body = {"cadence": _cadence(cron, at, zone), "count": count}
+    body = {"cadence": _build_cadence(cron, at, zone), "count": count}
     result = Server(find_target()).post("/schedules/preview", body)
     if as_json:
         print_json(result)
@@ -118,20 +118,20 @@ def preview_due_times(
 @app.command("pause")
 def pause_schedule(schedule: Which, as_json: AsJson = False) -> None:
     """Pause a schedule until it is resumed."""
-    _change(schedule, as_json=as_json, paused=True)
+    _change_schedule(schedule, as_json=as_json, paused=True)
 
 
 @app.command("resume")
 def resume_schedule(schedule: Which, as_json: AsJson = False) -> None:
     """Resume a schedule. Due times during the pause are skipped."""
-    _change(schedule, as_json=as_json, paused=False)
+    _change_schedule(schedule, as_json=as_json, paused=False)
 
 
 @app.command("remove")
 def delete_schedule(schedule: Which) -> None:
     """Delete a schedule. Its captures are kept."""
     server = Server(find_target())
-    server.delete(f"/schedules/{_find(server, schedule)['id']}")
+    server.delete(f"/schedules/{_find_schedule(server, schedule)['id']}")
 
 
 @maintenance.command("create")
@@ -164,7 +164,7 @@ def create_window(  # noqa: PLR0917
     if host:
         body["host_id"] = find_host(server, host)["id"]
     if label:
-        body["labels"] = _labels(label)
+        body["labels"] = _parse_labels(label)
     result = server.post("/maintenance-windows", body, **{"Idempotency-Key": str(uuid4())})
     if as_json:
         print_json(result)
@@ -185,7 +185,7 @@ def list_windows(as_json: AsJson = False) -> None:
 @maintenance.command("end")
 def end_window(window: Annotated[str, typer.Argument(help="ID of the maintenance window")]) -> None:
     """End a maintenance window now."""
-    Server(find_target()).delete(f"/maintenance-windows/{_id(window)}")
+    Server(find_target()).delete(f"/maintenance-windows/{_parse_id(window)}")
 
 
 @oncall.command("list")
@@ -231,7 +231,7 @@ def create_override(
     print_line(sys.stdout, f"On call in {result['name']}: {now}")
 
 
-def _cadence(cron: str | None, at: str | None, zone: str) -> Json:
+def _build_cadence(cron: str | None, at: str | None, zone: str) -> Json:
     if (cron is None) == (at is None):
         raise CliError(ExitCode.USAGE, "Use either --cron or --at.")
     if cron is not None:
@@ -239,22 +239,22 @@ def _cadence(cron: str | None, at: str | None, zone: str) -> Json:
     return {"kind": "once", "local_time": at, "zone": zone}
 
 
-def _target(server: Server, hosts: list[str] | None, labels: list[str] | None) -> Json:
+def _build_target(server: Server, hosts: list[str] | None, labels: list[str] | None) -> Json:
     if bool(hosts) == bool(labels):
         raise CliError(ExitCode.USAGE, "Use either --host or --label.")
     if hosts:
         return {"host_ids": [find_host(server, name)["id"] for name in hosts]}
-    return {"labels": _labels(labels or [])}
+    return {"labels": _parse_labels(labels or [])}
 
 
-def _labels(supplied: list[str]) -> dict[str, str]:
+def _parse_labels(supplied: list[str]) -> dict[str, str]:
     pairs = [item.partition("=") for item in supplied]
     if any(not name or not equals for name, equals, _ in pairs):
         raise CliError(ExitCode.USAGE, "A label has the form NAME=VALUE.")
     return {name: value for name, _, value in pairs}
 
 
-def _all(server: Server) -> list[Json]:
+def _list_schedules(server: Server) -> list[Json]:
     results: list[Json] = []
     cursor = None
     while True:
@@ -265,9 +265,9 @@ def _all(server: Server) -> list[Json]:
             return results
 
 
-def _find(server: Server, requested: str) -> Json:
+def _find_schedule(server: Server, requested: str) -> Json:
     """Return a schedule by name or ID. Raises CliError."""
-    for item in _all(server):
+    for item in _list_schedules(server):
         if requested in {item["name"], item["id"]}:
             return item
     raise CliError(
@@ -275,22 +275,22 @@ def _find(server: Server, requested: str) -> Json:
     )
 
 
-def _id(text: str) -> UUID:
+def _parse_id(text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError:
         raise CliError(ExitCode.USAGE, f"'{text}' is not an ID.") from None
 
 
-def _change(schedule: str, *, as_json: bool, **change: Any) -> None:
+def _change_schedule(schedule: str, *, as_json: bool, **change: Any) -> None:
     server = Server(find_target())
-    item = _find(server, schedule)
+    item = _find_schedule(server, schedule)
     _print_schedule(
         server.patch(f"/schedules/{item['id']}", {"version": item["version"], **change}), as_json=as_json
     )
 
 
-def _when(cadence: Json) -> str:
+def _format_cadence(cadence: Json) -> str:
     return str(cadence["cron"] if cadence["kind"] == "cron" else cadence["local_time"])
 
 
@@ -300,7 +300,7 @@ def _print_schedule(item: Json, *, as_json: bool) -> None:
         return
     print_line(
         sys.stdout,
-        f"{item['name']}: {item['state']}, {_when(item['cadence'])} {item['cadence']['zone']},"
+        f"{item['name']}: {item['state']}, {_format_cadence(item['cadence'])} {item['cadence']['zone']},"
         f" plan {item['capture']['plan']} ({item['tier']}) on {item['matching']} hosts, of {item['owner']['name']}",
     )
     if item["refusal"]:

@@ -121,7 +121,7 @@ def check_storage(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compare rows with stored files: orphaned files and missing files."""
+    """Compare rows with stored files, and list the files that no longer match their SHA-256."""
     server = Server(find_target())
     requested = server.post("/storage/checks", {"kind": "check"})
     until = time.monotonic() + CHECK_S
@@ -130,14 +130,18 @@ def check_storage(
             raise CliError(ExitCode.TIMED_OUT, "The check is still running. Try again later.")
         time.sleep(POLL_S)
         requested = server.get(f"/storage/checks/{requested['id']}")
-    checked = requested["checked"] or {}
+    checked, file_checks = requested["checked"] or {}, requested["file_checks"]
     gone = server.delete("/storage/orphans") if delete_orphans else None
     if as_json:
-        print_json({**checked, "deleted": gone})
+        print_json({**checked, "file_checks": file_checks, "deleted": gone})
     else:
         _print_storage(checked, gone)
-    if checked.get("missing", {}).get("count"):
-        raise CliError(ExitCode.FAILED, "Evidence is missing. Restore it from a backup.")
+        _print_file_checks(file_checks)
+    if checked.get("missing", {}).get("count") or file_checks["altered_count"]:
+        raise CliError(
+            ExitCode.FAILED,
+            "Evidence is altered or missing. Restore it from a backup: see docs/guide/operations.md.",
+        )
 
 
 def _print_storage(result: Json, gone: Json | None) -> None:
@@ -151,3 +155,19 @@ def _print_storage(result: Json, gone: Json | None) -> None:
         print_line(sys.stdout, f"  {digest}")
     if gone:
         print_line(sys.stdout, f"Deleted {gone['count']} files ({format_size(gone['bytes'])})")
+
+
+def _print_file_checks(file_checks: Json) -> None:
+    if file_checks["every_hours"] == 0:
+        print_line(sys.stdout, "Files are not read again: CULPRIT_FILE_CHECK_HOURS is 0")
+    elif file_checks["oldest_at"]:
+        print_line(
+            sys.stdout, f"{file_checks['files']} files were read again since {file_checks['oldest_at']}"
+        )
+    print_line(sys.stdout, f"Altered files: {file_checks['altered_count']}")
+    for item in file_checks["altered"]:
+        captures = ", ".join(f"#{capture['number']} {capture['plan']}" for capture in item["captures"])
+        print_line(
+            sys.stdout,
+            f"  {item['sha256']} {item['reason']} since {item['altered_at']}, captures: {captures or 'none'}",
+        )

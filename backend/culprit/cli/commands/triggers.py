@@ -47,14 +47,14 @@ def list_triggers(as_json: AsJson = False) -> None:
             item["proof"],
             "on" if item["enabled"] else "off",
             item["alert_count"],
-            _counts(item),
+            _format_counts(item),
         ]
         for item in items
     ]
     print_table(["name", "kind", "proof", "state", "alerts", "alerts of 24 h"], rows)
 
 
-def _counts(item: Json) -> str:
+def _format_counts(item: Json) -> str:
     return ", ".join(f"{count} {state}" for state, count in sorted(item["alerts"].items())) or "-"
 
 
@@ -98,8 +98,8 @@ def test_trigger(
 ) -> None:
     """Show how an alert with these labels would be handled. Nothing is started."""
     server = Server(find_target())
-    item = _find(server, name)
-    result = server.post(f"/triggers/{item['id']}/test", {"labels": labels_of(label)})
+    item = _find_trigger(server, name)
+    result = server.post(f"/triggers/{item['id']}/test", {"labels": parse_label_pairs(label)})
     if as_json:
         print_json(result)
         return
@@ -115,7 +115,7 @@ def test_trigger(
 def delete_trigger(name: Annotated[str, typer.Argument(help="Name or ID of the trigger")]) -> None:
     """Delete a trigger and its alerts. Incidents and captures are kept."""
     server = Server(find_target())
-    server.delete(f"/triggers/{_find(server, name)['id']}")
+    server.delete(f"/triggers/{_find_trigger(server, name)['id']}")
 
 
 @app.command("alerts")
@@ -143,7 +143,7 @@ def list_alerts(
     print_table(["number", "state", "sent", "alert", "host", "incident", "why"], rows)
 
 
-def _find(server: Server, requested: str) -> Json:
+def _find_trigger(server: Server, requested: str) -> Json:
     for item in server.get("/triggers", limit=200)["items"]:
         if requested in {item["name"], item["id"]}:
             return dict(item)
@@ -162,7 +162,7 @@ def find_channel(server: Server, requested: str) -> Json:
     )
 
 
-def labels_of(supplied: list[str] | None) -> dict[str, str]:
+def parse_label_pairs(supplied: list[str] | None) -> dict[str, str]:
     """Parse name=value pairs. Raises CliError."""
     results = {}
     for item in supplied or []:
@@ -191,11 +191,11 @@ def activate_switch(
     if host:
         body |= {"kind": "host", "host_id": find_host(server, host)["id"]}
     if label:
-        body |= {"kind": "label", "label": labels_of([label])}
+        body |= {"kind": "label", "label": parse_label_pairs([label])}
     result = server.post("/kill-switches", body)
     print_line(
         sys.stdout,
-        f"{_place(result)}: kill switch active. {result['canceled']} captures canceled. {result['id']}",
+        f"{_format_target(result)}: kill switch active. {result['canceled']} captures canceled. {result['id']}",
     )
 
 
@@ -203,7 +203,7 @@ def activate_switch(
 def deactivate_switch(switch: Annotated[str, typer.Argument(help="ID of the kill switch, or 'all'")]) -> None:
     """Deactivate a kill switch. Stopped captures do not resume."""
     server = Server(find_target())
-    places = {item["id"]: _place(item) for item in server.get("/kill-switches")}
+    places = {item["id"]: _format_target(item) for item in server.get("/kill-switches")}
     for switch_id in list(places) if switch == "all" else [switch]:
         server.delete(f"/kill-switches/{switch_id}")
         print_line(sys.stdout, f"{places.get(switch_id, switch_id)}: deactivated.")
@@ -219,7 +219,7 @@ def list_switches(as_json: AsJson = False) -> None:
     rows = [
         [
             item["id"],
-            _place(item),
+            _format_target(item),
             item["reason"] or "-",
             item["activated_by"]["name"] if item["activated_by"] else "-",
         ]
@@ -228,7 +228,7 @@ def list_switches(as_json: AsJson = False) -> None:
     print_table(["id", "where", "reason", "by"], rows)
 
 
-def _place(item: Json) -> str:
+def _format_target(item: Json) -> str:
     if item["host"]:
         return str(item["host"]["name"])
     if item["label"]:

@@ -40,28 +40,28 @@ class McpPeer:
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
-            return _error(None, PARSE_ERROR, "The line is not JSON.")
+            return _build_error(None, PARSE_ERROR, "The line is not JSON.")
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-            return _error(None, INVALID_REQUEST, "Send one JSON-RPC 2.0 object per line.")
+            return _build_error(None, INVALID_REQUEST, "Send one JSON-RPC 2.0 object per line.")
         number, method, params = message.get("id"), message.get("method"), message.get("params", {})
         if "method" not in message:
             return None  # an answer without a request
         if number is not None and (isinstance(number, bool) or not isinstance(number, str | int)):
-            return _error(None, INVALID_REQUEST, "An id is a string or a number.")
+            return _build_error(None, INVALID_REQUEST, "An id is a string or a number.")
         if number is None:
             return None
         if not isinstance(method, str) or not isinstance(params, dict):
-            return _error(number, INVALID_REQUEST, "A method is a string and params is an object.")
+            return _build_error(number, INVALID_REQUEST, "A method is a string and params is an object.")
         work = self.methods.get(method)
         if work is None:
-            return _error(number, NO_METHOD, f"Unknown method: {method[:80]}.")
+            return _build_error(number, NO_METHOD, f"Unknown method: {method[:80]}.")
         try:
             return {"jsonrpc": "2.0", "id": number, "result": work(params)}
         except McpError as refused:
-            return _error(number, refused.code, str(refused))
+            return _build_error(number, refused.code, str(refused))
 
 
-def _error(number: str | int | None, code: int, message: str) -> Json:
+def _build_error(number: str | int | None, code: int, message: str) -> Json:
     return {"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": message}}
 
 
@@ -71,7 +71,7 @@ def serve_stdio(peer: McpPeer, taken: BinaryIO, binary_io: BinaryIO) -> None:
         if len(line) > MAX_LINE:
             while line and not line.endswith(b"\n"):
                 line = taken.readline(MAX_LINE)
-            answer: Json | None = _error(None, INVALID_REQUEST, "A message has at most one megabyte.")
+            answer: Json | None = _build_error(None, INVALID_REQUEST, "A message has at most one megabyte.")
         elif not line.strip():
             continue
         else:

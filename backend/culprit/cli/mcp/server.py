@@ -60,11 +60,11 @@ def build_peer(server: ReadOnlyClient) -> McpPeer:
         {
             "initialize": _initialize,
             "ping": lambda _: {},
-            "tools/list": lambda _: {"tools": [tool.listed() for tool in TOOLS.values()]},
-            "tools/call": lambda params: _call(server, params),
-            "resources/list": lambda _: {"resources": _stop_requested(lambda: _reports(server))},
-            "resources/templates/list": lambda _: {"resourceTemplates": [_template()]},
-            "resources/read": lambda params: _stop_requested(lambda: _read(server, params)),
+            "tools/list": lambda _: {"tools": [tool.to_json() for tool in TOOLS.values()]},
+            "tools/call": lambda params: _call_tool(server, params),
+            "resources/list": lambda _: {"resources": _convert_cli_error(lambda: _list_reports(server))},
+            "resources/templates/list": lambda _: {"resourceTemplates": [_describe_template()]},
+            "resources/read": lambda params: _convert_cli_error(lambda: _read_resource(server, params)),
         }
     )
 
@@ -82,7 +82,7 @@ def _initialize(params: Json) -> Json:
     }
 
 
-def _call(server: ToolReader, params: Json) -> Json:
+def _call_tool(server: ToolReader, params: Json) -> Json:
     tool = TOOLS.get(str(params.get("name")))
     if tool is None:
         raise McpError(INVALID_PARAMS, f"Unknown tool: {str(params.get('name'))[:80]}.")
@@ -101,7 +101,7 @@ def _call(server: ToolReader, params: Json) -> Json:
     }
 
 
-def _template() -> Json:
+def _describe_template() -> Json:
     return {
         "uriTemplate": REPORT + "{version_id}",
         "name": "report",
@@ -111,7 +111,7 @@ def _template() -> Json:
     }
 
 
-def _reports(server: ReadOnlyClient) -> list[Json]:
+def _list_reports(server: ReadOnlyClient) -> list[Json]:
     """List the newest frozen version of each report of the newest incidents."""
     results: list[Json] = []
     for incident in server.get("/incidents", limit=INCIDENTS)["items"]:
@@ -128,7 +128,7 @@ def _reports(server: ReadOnlyClient) -> list[Json]:
     return results
 
 
-def _read(server: ReadOnlyClient, params: Json) -> Json:
+def _read_resource(server: ReadOnlyClient, params: Json) -> Json:
     uri = str(params.get("uri"))
     if not uri.startswith(REPORT):
         raise McpError(INVALID_PARAMS, "Unknown resource.")
@@ -137,7 +137,7 @@ def _read(server: ReadOnlyClient, params: Json) -> Json:
     return {"contents": [{"uri": uri, "mimeType": "text/markdown", "text": fence_text(text)}]}
 
 
-def _stop_requested(work: Any) -> Any:
+def _convert_cli_error(work: Any) -> Any:
     try:
         return work()
     except CliError as stop:

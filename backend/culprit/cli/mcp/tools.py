@@ -41,7 +41,7 @@ class McpTool:
             "additionalProperties": False,
         }
 
-    def listed(self) -> Json:
+    def to_json(self) -> Json:
         """Return the description that a client lists."""
         hints = {
             "readOnlyHint": True,
@@ -62,14 +62,14 @@ ID = {"type": "string", "maxLength": 36, "description": "an ID (UUID) from anoth
 MORE = {"type": "string", "maxLength": 500, "description": "`more` of the previous answer, to continue"}
 
 
-def _page(
+def _fetch_page(
     server: ToolReader, path: str, supplied: Json, displayed: Callable[[Json], Json], **params: Any
 ) -> Json:
     result = server.get(path, limit=PAGE, cursor=supplied.get("more"), **params)
     return {"items": [displayed(item) for item in result["items"]], "more": result["next"]}
 
 
-def _start(supplied: Json) -> int:
+def _get_offset(supplied: Json) -> int:
     """Return the offset at which a list without pages continues."""
     text = str(supplied.get("more", "0"))
     if not text.isdecimal() or len(text) > 6:
@@ -99,7 +99,7 @@ def list_hosts(server: ToolReader, supplied: Json) -> Json:
             "last_run": run,
         }
 
-    return _page(
+    return _fetch_page(
         server, "/hosts", supplied, format_item, q=supplied.get("query"), label=supplied.get("label")
     )
 
@@ -113,7 +113,7 @@ def list_captures(server: ToolReader, supplied: Json) -> Json:
         return {name: item[name] for name in same} | {"runs": runs}
 
     host = parse_id(supplied["host_id"]) if "host_id" in supplied else None
-    return _page(server, "/captures", supplied, format_item, host=host)
+    return _fetch_page(server, "/captures", supplied, format_item, host=host)
 
 
 def describe_finding(item: Json) -> Json:
@@ -158,7 +158,7 @@ def list_findings(server: ToolReader, supplied: Json) -> Json:
     )
     result = server.get(f"{path}/findings")
     ranking = result.get("ranking") or {}
-    items, more = page_items(result["findings"], _start(supplied), describe_finding)
+    items, more = page_items(result["findings"], _get_offset(supplied), describe_finding)
     return {
         "run_id": result["run_id"],
         "evaluated_at": result["evaluated_at"],
@@ -175,7 +175,7 @@ def list_incidents(server: ToolReader, supplied: Json) -> Json:
     """List incidents, the newest first."""
     same = ("id", "number", "title", "state", "severity", "hosts", "causes", "fixes", "window", "symptom")
     host = parse_id(supplied["host_id"]) if "host_id" in supplied else None
-    return _page(
+    return _fetch_page(
         server,
         "/incidents",
         supplied,
@@ -204,16 +204,16 @@ def get_incident(server: ToolReader, supplied: Json) -> Json:
             for each in item["hosts"]
         ]
         same = {name: item[name] for name in ("key", "about", "verdict")}
-        return same | {"question": _english(item["question"]), "hosts": answers}
+        return same | {"question": _select_english(item["question"]), "hosts": answers}
 
-    steps, more = page_items(result["steps"], _start(supplied), step)
+    steps, more = page_items(result["steps"], _get_offset(supplied), step)
     reported: Json = {"steps": steps, "more": None if more is None else str(more)}
-    if _start(supplied):
+    if _get_offset(supplied):
         return reported
     same = ("number", "title", "state", "severity", "symptom", "window", "gaps", "causes", "fixes")
     hypotheses = [
         {name: hypothesis[name] for name in ("key", "state", "status", "cause", "supports", "refutes")}
-        | {"summary": _english(hypothesis["summary"])}
+        | {"summary": _select_english(hypothesis["summary"])}
         for hypothesis in result["hypotheses"]
     ]
     pins = [{name: pin[name] for name in ("id", "kind", "step", "snapshot")} for pin in result["pins"]]
@@ -241,12 +241,12 @@ def profile_top(server: ToolReader, supplied: Json) -> Json:
 def list_fleet_results(server: ToolReader, supplied: Json) -> Json:
     """Return which rules matched on which hosts."""
     result = server.get("/fleet/findings", has=supplied.get("label"))
-    hosts_displayed, more = page_items(result["hosts"], _start(supplied), lambda item: item)
-    rules = result.get("rules", []) if not _start(supplied) else []
+    hosts_displayed, more = page_items(result["hosts"], _get_offset(supplied), lambda item: item)
+    rules = result.get("rules", []) if not _get_offset(supplied) else []
     return {"rules": rules, "hosts": hosts_displayed, "more": None if more is None else str(more)}
 
 
-def _english(text: Any) -> Any:
+def _select_english(text: Any) -> Any:
     return text.get("en") if isinstance(text, dict) else text
 
 

@@ -61,7 +61,10 @@ def list_reported_events(session: Session, host_id: UUID, of: Run | None) -> lis
     query = (
         select(ReportedEvent, UserAccount.name)
         .join(UserAccount, UserAccount.id == ReportedEvent.reported_by)
-        .where(ReportedEvent.about(host_id), ReportedEvent.within(to_ns - RECENT_NS, to_ns + 1))
+        .where(
+            ReportedEvent.build_host_condition(host_id),
+            ReportedEvent.build_range_condition(to_ns - RECENT_NS, to_ns + 1),
+        )
         .order_by(ReportedEvent.t_ns.desc())
         .limit(MAX_REPORTED)
     )

@@ -15,7 +15,7 @@ from collectors.metrics.registry import METRICS
 from culprit.accounts.actor import Actor
 from culprit.accounts.authorization import authorize
 from culprit.domain.series import tracks
-from culprit.domain.series.differences import Float, ValueDifference, compare_values, summarize_values
+from culprit.domain.series.differences import Float, ValueDifference, compare_columns, summarize_values
 from culprit.domain.series.tracks import TimelineTrack
 from culprit.evidence.context import fact_changes
 from culprit.evidence.differences import queries
@@ -62,7 +62,7 @@ class LoadedSelection:
         return self.tracks[self.series[key].id]
 
     @property
-    def hours(self) -> float:
+    def duration_hours(self) -> float:
         """Return the length of the range in hours."""
         return (self.selection.to_ns - self.selection.from_ns) / 1e9 / SECONDS_PER_HOUR
 
@@ -78,7 +78,7 @@ def find_differences(
     """
     if before == after:
         raise InvalidRequestError("differences.same_selection")
-    first, second = _load(session, actor, before), _load(session, actor, after)
+    first, second = _load_selection(session, actor, before), _load_selection(session, actor, after)
     common = [key for key in second.series if key in first.series]
     compared = [item for key in common if (item := _compare_series(first, second, key)) is not None]
     changed = sorted((item for item in compared if item[1].is_clear), key=lambda item: item[1].rank)
@@ -104,7 +104,7 @@ def find_differences(
     }
 
 
-def _load(session: Session, actor: Actor, selection: TimeSelection) -> LoadedSelection:
+def _load_selection(session: Session, actor: Actor, selection: TimeSelection) -> LoadedSelection:
     host = timeline_queries.find_host(session, actor, selection.host_id)
     if host is None:
         raise NotFoundError("host.not_found")
@@ -141,41 +141,33 @@ def _compare_series(
     series = second.series[key]
     unit = METRICS[series.metric].unit if series.metric in METRICS else ""
     where = {name: at for at, name in enumerate(before.columns)}
-    best: tuple[ValueDifference, str, Float, Float] | None = None
-    compared = changed = 0
-    for at, name in enumerate(after.columns):
-        if name not in where:
-            continue
-        values = before.rows.mean[:, where[name]], after.rows.mean[:, at]
-        difference = compare_values(*values, unit)
-        if difference is None:
-            continue
-        compared += 1
-        changed += difference.is_clear
-        if best is None or (not difference.is_clear, difference.rank) < (
-            not best[0].is_clear,
-            best[0].rank,
-        ):
-            best = (difference, name, *values)
-    if best is None:
+    names = [name for name in after.columns if name in where]
+    here = {name: at for at, name in enumerate(after.columns)}
+    sides = (
+        before.rows.mean[:, [where[name] for name in names]],
+        after.rows.mean[:, [here[name] for name in names]],
+    )
+    compared = compare_columns(*sides, unit)
+    largest = compared.find_largest()
+    if largest is None:
         return None
-    difference, column, *sides = best
+    difference = compared.get_difference(largest)
     summaries = (difference.before, difference.after)
     return {
         "metric": series.metric,
         "labels": series.labels,
         "unit": unit,
         "axis": series.axis,
-        "column": column if series.axis is not None else None,
-        "columns": compared,
-        "columns_changed": changed,
+        "column": names[largest] if series.axis is not None else None,
+        "columns": int(compared.is_known.sum()),
+        "columns_changed": int(compared.is_clear.sum()),
         **{
             name: {
                 "n": summary.n,
                 "mean": summary.mean,
                 "min": summary.low,
                 "max": summary.high,
-                "points": _thin(values),
+                "points": _reduce_points(values[:, largest]),
             }
             for name, summary, values in zip(("before", "after"), summaries, sides, strict=True)
         },
@@ -184,7 +176,7 @@ def _compare_series(
     }, difference
 
 
-def _thin(values: Float) -> list[float | None]:
+def _reduce_points(values: Float) -> list[float | None]:
     """Return at most `POINTS` means of neighboring values, as JSON."""
     groups = np.array_split(values, min(len(values), POINTS))
     means = [float(known.mean()) if len(known := group[np.isfinite(group)]) else None for group in groups]
@@ -215,7 +207,7 @@ def _compare_events(session: Session, first: LoadedSelection, second: LoadedSele
     for key in sides[0].keys() | sides[1].keys():
         groups = [side.get(key) for side in sides]
         counts = [item[0] if item else 0 for item in groups]
-        rates = [number / side.hours for number, side in zip(counts, (first, second), strict=True)]
+        rates = [number / side.duration_hours for number, side in zip(counts, (first, second), strict=True)]
         _, last_ns, title = max((item for item in groups if item), key=lambda item: item[1])
         kind, severity, _ = key
         result.append(

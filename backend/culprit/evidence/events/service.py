@@ -64,8 +64,8 @@ def report_event(session: Session, actor: Actor, body: ReportedEventCreate) -> t
         setattr(row, name, sanitize(getattr(body, name), limit))
     row.t_ns = to_ns(_require_plausible(body.at or utc_now()))
     row.end_ns = to_ns(_require_plausible(body.until)) if body.until else None
-    _validate(row)
-    if not _insert(session, row):
+    _validate_event(row)
+    if not _insert_event(session, row):
         assert body.external_id is not None
         raced = queries.find_by_external_id(session, actor, body.external_id)
         assert raced is not None
@@ -78,7 +78,7 @@ def report_event(session: Session, actor: Actor, body: ReportedEventCreate) -> t
     return stored, True
 
 
-def _insert(session: Session, row: ReportedEvent) -> bool:
+def _insert_event(session: Session, row: ReportedEvent) -> bool:
     """Insert an event; return False if a concurrent request stored its external ID first."""
     values = {
         column.key: getattr(row, column.key)
@@ -97,7 +97,7 @@ def _update_known(
         raise ConflictError("reported_event.withdrawn")
     _require_visible_hosts(session, actor, row)
     supplied = body.model_dump(exclude_unset=True, exclude={"external_id"})
-    _change(session, actor, row, supplied, body)
+    _update_fields(session, actor, row, supplied, body)
     return row
 
 
@@ -110,7 +110,7 @@ def update_event(
     supplied = {
         name: value for name, value in supplied.items() if value is not None or name in {"until", "link"}
     }
-    _change(session, actor, row, supplied, body)
+    _update_fields(session, actor, row, supplied, body)
     return row
 
 
@@ -139,7 +139,7 @@ def _require_visible_hosts(session: Session, actor: Actor, row: ReportedEvent) -
         raise ForbiddenError("reported_event.hosts_hidden")
 
 
-def _change(
+def _update_fields(
     session: Session, actor: Actor, row: ReportedEvent, supplied: dict[str, Any], target: ReportedEventTarget
 ) -> None:
     """Set the fields that differ, and record the change in the audit log."""
@@ -155,7 +155,7 @@ def _change(
         row.t_ns = to_ns(_require_plausible(supplied["at"]))
     if "until" in supplied:
         row.end_ns = to_ns(_require_plausible(supplied["until"])) if supplied["until"] else None
-    _validate(row)
+    _validate_event(row)
     if any(supplied.get(name) for name in ReportedEventTarget.model_fields):
         row.target, hosts = _resolve_target(session, actor, target)
         row.everywhere = row.target["kind"] == "everywhere"
@@ -212,7 +212,7 @@ def _require_plausible(at: datetime) -> datetime:
     return at
 
 
-def _validate(row: ReportedEvent) -> None:
+def _validate_event(row: ReportedEvent) -> None:
     """Raise InvalidRequestError if the text is empty or the end is not after the start."""
     if not row.what:
         raise InvalidRequestError("reported_event.no_text")

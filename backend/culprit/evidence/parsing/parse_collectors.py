@@ -25,10 +25,10 @@ from culprit.infra.artifacts.stored_part import PartAlteredError, StoredPart
 
 
 def main(request: Mapping[str, Any]) -> None:
-    """Parse all jobs of a request: {clock, facts, jobs: [{place, collector, method, seconds, parts: {name: {…}}}]}."""
+    """Parse all jobs of a request: {clock, facts, jobs: [{index, collector, method, seconds, parts: {name: {…}}}]}."""
     clock = load_clock(request["clock"])
     for job in sorted(request["jobs"], key=lambda job: job["collector"] not in PARSED_FIRST):
-        Path("current").write_text(str(job["place"]), encoding="ascii")
+        Path("current").write_text(str(job["index"]), encoding="ascii")
         context = Context(clock, job["method"] or "", float(job["seconds"] or 0), request["facts"])
         parsed = _parse_confined(job, context)
         refined = narrow_clock(clock, parsed) if job["collector"] in PARSED_FIRST else clock
@@ -39,10 +39,10 @@ def main(request: Mapping[str, Any]) -> None:
 
 
 def _parse_confined(job: Mapping[str, Any], context: Context) -> Parsed:
-    with Path(f"{job['place']}.blob").open("wb") as out:
+    with Path(f"{job['index']}.blob").open("wb") as out:
         parsed = _parse(job, context)
         stored = result_file.write_result(parsed, out)
-    _write(Path(f"{job['place']}.json"), stored)
+    _write(Path(f"{job['index']}.json"), stored)
     return parsed
 
 

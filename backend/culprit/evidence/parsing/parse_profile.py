@@ -7,7 +7,8 @@ is null if the profile is of the requested kind.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from collectors.profiles import scheduling
 from collectors.profiles.limits import ImportRefusedError, PrefixedStream, Readable
 from collectors.profiles.samples import ControlGroups, SampleTable
 from culprit.domain.imports.file_kinds import PERF_MAGIC
+from culprit.domain.profiles.exploration.unnamed import list_unnamed_modules
 from culprit.domain.profiles.stacks import StackProfile
 from culprit.domain.profiles.tree_response import render_tree_json
 from culprit.evidence.parsing import profile_tables, result_file, symbol_parts
@@ -30,7 +32,7 @@ from culprit.infra.sandbox import perf_data as perf_data_text
 from culprit.json_types import Json
 
 FIRST_WIDTH = 1200
-HEAD = 64 << 10
+HEAD_BYTES = 64 << 10
 MAX_EVENTS = 8
 MAX_MODULES = 200
 READINGS: Mapping[str, perf_data.Kind] = {
@@ -43,6 +45,8 @@ NOTHING_RECORDED = {
     "futex": Sentence("profile.no_lock_waits"),
 }
 """Message for a recording without samples, by kind of profile."""
+WITH_SWITCHES = frozenset({"off_cpu", "wall_time"})
+"""Kinds whose recordings contain all context switches of the host, so they are also read as scheduler events."""
 IMPORTED = "imported"
 """The kind of profiles without CPU samples: memory, waits, durations of calls."""
 
@@ -106,10 +110,14 @@ def _to_utc(request: Mapping[str, Any], t_ns: Times) -> Times:
 
 @dataclass(frozen=True, slots=True)
 class NamedSamples:
-    """Sample tables, one per event, and the modules of the samples; None if the reader provides no modules."""
+    """Sample tables, one per event, and the modules of the samples; None if the reader provides no modules.
+
+    `schedule` are the scheduler events of the same recording, if it has them. Their times are those of the recording.
+    """
 
     tables: list[SampleTable]
     modules: perf_data.UsedModules | None = None
+    schedule: scheduling.SchedTable | None = None
 
 
 def read_samples(part: StoredPart, request: Mapping[str, Any]) -> NamedSamples:
@@ -128,7 +136,7 @@ def read_samples(part: StoredPart, request: Mapping[str, Any]) -> NamedSamples:
         if reader == "folded":
             return NamedSamples([folded.parse_folded(source, unit=unit)])
         head = b""
-        while len(head) < HEAD and (piece := source.read(HEAD - len(head))):
+        while len(head) < HEAD_BYTES and (piece := source.read(HEAD_BYTES - len(head))):
             head += piece
         text = PrefixedStream(head, source)
         if perf_script_sparse.is_sparse(head):
@@ -145,9 +153,23 @@ def _read_recording(path: Path, request: Mapping[str, Any]) -> NamedSamples:
         reading = perf_data.Reading(READINGS.get(request["kind"], "samples"), tuple(request["pids"]))
         table, modules = perf_data.read_samples_and_modules(path, files, reading=reading)
         tables = perf_data.split_block_io(table) if reading.kind == "block_io" else _split_events(table)
-        return NamedSamples(tables, modules)
+        return NamedSamples(
+            tables, modules, _read_switches(path) if request["kind"] in WITH_SWITCHES else None
+        )
     with perf_data_text.run_script(path, perf_data_text.select_fields(path)) as text:
         return NamedSamples(_split_events(perf_script.parse_perf_script(text)))
+
+
+def _read_switches(path: Path) -> scheduling.SchedTable | None:
+    """Return the scheduler events of a recording of stacks, or None if it has no switch or no wake-up.
+
+    Without wake-ups, most waits for a CPU are unknown, and delays would look shorter than they are.
+    """
+    try:
+        schedule = perf_data.read_schedule(path)
+    except ImportRefusedError:
+        return None
+    return schedule if (schedule.origin == scheduling.WOKEN).any() else None
 
 
 def _split_events(table: SampleTable) -> list[SampleTable]:
@@ -168,16 +190,29 @@ def _build_stacks(part: StoredPart, request: Mapping[str, Any]) -> Json:
         for table in named.tables[:MAX_EVENTS]
     ]
     profiles = [_build_profile(place, reader, table) for place, table in enumerate(tables)]
-    return {"profiles": profiles, "modules": _describe_modules(named.modules) if named.modules else None}
+    if named.schedule is not None:
+        schedule = named.schedule.at_times(lambda t_ns: _to_utc(request, t_ns))
+        profiles.append({**_build_schedule(len(profiles), schedule), "kind": scheduling.KIND})
+    return {
+        "profiles": profiles,
+        "modules": describe_modules(named.modules, tables) if named.modules else None,
+    }
 
 
-def _describe_modules(used: perf_data.UsedModules) -> Json:
-    """Return the modules with the most samples, and the kernel, to explain later why functions have no names."""
+def describe_modules(used: perf_data.UsedModules, tables: Sequence[SampleTable]) -> Json:
+    """Return the modules with the most samples, and the kernel, to explain later why functions have no names.
+
+    `unnamed_samples` is the weight of samples whose innermost function is in the module and has no name.
+    """
+    unnamed = Counter[str]()
+    for table in tables:
+        for row in list_unnamed_modules(StackProfile(table).view(), MAX_MODULES):
+            unnamed[row.module] += row.weight
     largest = sorted(used.modules, key=lambda module: -module.samples)[:MAX_MODULES]
     modules = [
         {
             "path": result_file.sanitize_text(module.path, 300), "key": module.key, "is_anonymous": module.is_anonymous,
-            "samples": module.samples, "symbols": module.symbols,
+            "samples": module.samples, "symbols": module.symbols, "unnamed_samples": unnamed[module.path],
         }
         for module in largest
     ]  # fmt: skip

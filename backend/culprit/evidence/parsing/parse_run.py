@@ -60,14 +60,17 @@ class ParsedCollector:
 
 @dataclass(slots=True)
 class ParseJob:
-    """The artifacts of one collector to parse in the child. `order` is the request, `deaths` counts crashes."""
+    """The artifacts of one collector to parse in the child.
 
-    place: int
+    `request` is the part of the child's request, `crashes` counts how often the child crashed with it.
+    """
+
+    index: int
     run_collector_id: UUID
     collector: str
-    order: Json
+    request: Json
     artifacts: dict[str, UUID]
-    deaths: int = 0
+    crashes: int = 0
 
 
 @dataclass(slots=True)
@@ -79,7 +82,7 @@ class ParseWork:
     clock: Json | None
     facts: Json
     jobs: list[ParseJob] = field(default_factory=list)
-    readings: list[ParsedCollector] = field(default_factory=list)
+    results: list[ParsedCollector] = field(default_factory=list)
 
 
 def collect_parse_jobs(
@@ -94,7 +97,7 @@ def collect_parse_jobs(
 
     Collectors that cannot be parsed are added to the results as unreadable.
     """
-    for place, item in enumerate(list_collectors(session, work.run_id, READABLE_STATES, only)):
+    for index, item in enumerate(list_collectors(session, work.run_id, READABLE_STATES, only)):
         parts = list_latest_artifacts(session, item.id)
         if list_table_sources({part.part for part in parts}):
             # A redacted bundle has finished profiles and omits the recordings.
@@ -102,10 +105,10 @@ def collect_parse_jobs(
         if not parts:
             continue
         if is_abandoned:
-            work.readings.append(make_unreadable(item.id, "ingest.worker_died", attempts=MAX_ATTEMPTS))
+            work.results.append(make_unreadable(item.id, "ingest.worker_died", attempts=MAX_ATTEMPTS))
             continue
         if item.collector not in COLLECTORS and item.collector not in PARSERS:
-            work.readings.append(
+            work.results.append(
                 make_unreadable(item.id, "ingest.unknown_collector", collector=item.collector)
             )
             continue
@@ -113,10 +116,10 @@ def collect_parse_jobs(
             paths = {part.part: str(blobs.path(part.sha256)) for part in parts}
         except (ArtifactMissingError, ArtifactAlteredError) as error:
             key = "artifact.missing" if isinstance(error, ArtifactMissingError) else "artifact.altered"
-            work.readings.append(make_unreadable(item.id, key, sha256=str(error)))
+            work.results.append(make_unreadable(item.id, key, sha256=str(error)))
             continue
-        order = {
-            "place": place,
+        request = {
+            "index": index,
             "collector": item.collector,
             "method": item.method,
             "seconds": _compute_seconds(item),
@@ -131,7 +134,7 @@ def collect_parse_jobs(
             },
         }
         work.jobs.append(
-            ParseJob(place, item.id, item.collector, order, {part.part: part.id for part in parts})
+            ParseJob(index, item.id, item.collector, request, {part.part: part.id for part in parts})
         )
 
 
@@ -153,27 +156,27 @@ def parse_all(work: ParseWork, directory: Path, limits: SandboxLimits) -> None:
     waiting = list(work.jobs)
     while waiting:
         # Input that crashed a child before is parsed alone, after all others.
-        suspects = [job for job in waiting if job.deaths]
-        batch = [job for job in waiting if not job.deaths] or suspects[:1]
+        suspects = [job for job in waiting if job.crashes]
+        batch = [job for job in waiting if not job.crashes] or suspects[:1]
         ended = run_in_sandbox(
             MODULE,
-            {"clock": work.clock, "facts": work.facts, "jobs": [job.order for job in batch]},
+            {"clock": work.clock, "facts": work.facts, "jobs": [job.request for job in batch]},
             directory,
             limits,
-            inputs=[part["path"] for job in batch for part in job.order["parts"].values()],
+            inputs=[part["path"] for job in batch for part in job.request["parts"].values()],
         )
         work.clock = _load_clock(directory) or work.clock
-        read = [job for job in batch if is_output(directory / f"{job.place}.json")]
-        work.readings.extend(_load_result(job, directory) for job in read)
+        read = [job for job in batch if is_output(directory / f"{job.index}.json")]
+        work.results.extend(_load_result(job, directory) for job in read)
         for job in read:
             waiting.remove(job)
         unread = [job for job in batch if job not in read]
         if unread:
             crashed = _find_crashed_job(unread, directory)
-            crashed.deaths += 1
-            if crashed.deaths >= MAX_CRASHES:
+            crashed.crashes += 1
+            if crashed.crashes >= MAX_CRASHES:
                 waiting.remove(crashed)
-                work.readings.append(_mark_crashed(crashed, ended, limits))
+                work.results.append(_mark_crashed(crashed, ended, limits))
 
 
 def _load_clock(directory: Path) -> Json | None:
@@ -190,10 +193,10 @@ def _find_crashed_job(unread: list[ParseJob], directory: Path) -> ParseJob:
     """Return the job during which the child crashed; without a record, the first unfinished job."""
     try:
         with open_output(directory / "current") as stream:
-            place = int(stream.read(20))
+            index = int(stream.read(20))
     except (OSError, ValueError):
         return unread[0]
-    return next((job for job in unread if job.place == place), unread[0])
+    return next((job for job in unread if job.index == index), unread[0])
 
 
 def _mark_crashed(job: ParseJob, ended: SandboxExit, limits: SandboxLimits) -> ParsedCollector:
@@ -202,7 +205,7 @@ def _mark_crashed(job: ParseJob, ended: SandboxExit, limits: SandboxLimits) -> P
         "too_slow": {"limit_s": int(limits.wall_s)},
         "too_large": {"limit_mb": limits.file_bytes >> 20},
     }.get(ended.verdict, {"error": ended.stderr.strip().rpartition("\n")[2][:300]})
-    return make_unreadable(job.run_collector_id, f"ingest.{ended.verdict}", attempts=job.deaths, **params)
+    return make_unreadable(job.run_collector_id, f"ingest.{ended.verdict}", attempts=job.crashes, **params)
 
 
 def _refuse_constant(name: str) -> float:
@@ -211,11 +214,11 @@ def _refuse_constant(name: str) -> float:
 
 def _load_result(job: ParseJob, directory: Path) -> ParsedCollector:
     """Read the result of one job. It is untrusted, so its size is limited and non-finite numbers are rejected."""
-    with open_output(directory / f"{job.place}.json") as stream:
+    with open_output(directory / f"{job.index}.json") as stream:
         data = stream.read(MAX_RESULT_BYTES + 1)
     if len(data) > MAX_RESULT_BYTES:
         return make_unreadable(job.run_collector_id, "ingest.too_large", limit_mb=MAX_RESULT_BYTES >> 20)
-    with open_output(directory / f"{job.place}.blob") as stream:
+    with open_output(directory / f"{job.index}.blob") as stream:
         blob = stream.read(LIMITS.file_bytes)
     version = COLLECTORS[job.collector].parser_version if job.collector in COLLECTORS else 1
     try:

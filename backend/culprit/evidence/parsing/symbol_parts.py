@@ -20,11 +20,14 @@ from collectors.runner.symbols import (
     name_map_part,
     parse_index,
 )
+from culprit.domain.profiles.debug_files import PUBLISHED
 from culprit.infra.artifacts.stored_part import StoredPart
 
 #: Programs are smaller. The files are sparse, but the reader maps each of them completely.
 MAX_FILE_BYTES = 2 << 30
 DIRECTORY = Path("symbols")
+#: Parts that list which blocks the other parts have.
+INDEXES = (KNOWN, INDEX, PUBLISHED)
 #: Parts that JIT compilers wrote, and the file names that the reader expects.
 _GENERATED = (
     (re.compile(re.escape(name_map_part("PID")).replace("PID", "([0-9]{1,9})")), "perf-{}.map"),
@@ -40,8 +43,9 @@ def open_part(described: Mapping[str, Any]) -> StoredPart:
 def unpack_symbols(described: Mapping[str, Any]) -> SymbolFiles:
     """Write symbol files below `DIRECTORY`, and return their paths.
 
-    `described`: the parts of the collector `symbols` by name, see `collectors.runner.symbols`, and `kallsyms`. A file
-    that cannot be read is omitted: its functions have no names.
+    `described`: the parts of the collectors `symbols` and `debug_files` by name, see `collectors.runner.symbols` and
+    `culprit.domain.profiles.debug_files`, and `kallsyms`. A file that cannot be read is omitted: its functions have no
+    names.
     """
     store, maps = DIRECTORY / "files", DIRECTORY / "maps"
     store.mkdir(parents=True)
@@ -49,22 +53,24 @@ def unpack_symbols(described: Mapping[str, Any]) -> SymbolFiles:
     kallsyms = DIRECTORY / "kallsyms"
     parts = {name: open_part(part) for name, part in described.items()}
     if KALLSYMS in parts:
-        _write_blocks(parts[KALLSYMS], kallsyms, None)
-    texts = [
-        parts[name].read(MAX_INDEX).decode("ascii", "replace") for name in (KNOWN, INDEX) if name in parts
-    ]
+        write_blocks(parts[KALLSYMS], kallsyms, None)
+    texts = [parts[name].read(MAX_INDEX).decode("ascii", "replace") for name in INDEXES if name in parts]
     for key, blocks in parse_index("\n".join(texts)).blocks.items():
         if (part := parts.get(name_blocks_part(key))) is not None:
-            _write_blocks(part, store / key, blocks)
+            write_blocks(part, store / key, blocks)
     for name, part in parts.items():
         for pattern, file in _GENERATED:
             if match := pattern.fullmatch(name):
-                _write_blocks(part, maps / file.format(match[1]), None)
+                write_blocks(part, maps / file.format(match[1]), None)
     return SymbolFiles(kallsyms=kallsyms, store=store, perf_maps=maps)
 
 
-def _write_blocks(part: StoredPart, to: Path, blocks: Iterable[tuple[int, int]] | None) -> None:
-    """Write the blocks of a part at their places in a sparse file; without `blocks`, the whole part."""
+def write_blocks(part: StoredPart, to: Path, blocks: Iterable[tuple[int, int]] | None) -> None:
+    """Write the blocks of a part at their places in a sparse file; without `blocks`, the whole part.
+
+    There is no file afterwards if the part cannot be read, or the file would be larger than `MAX_FILE_BYTES`.
+    """
+    to.unlink(missing_ok=True)
     places = (
         [(0, part.size)] if blocks is None else [(first * BLOCK, count * BLOCK) for first, count in blocks]
     )

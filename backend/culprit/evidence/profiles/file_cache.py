@@ -42,15 +42,15 @@ class FileCache(Generic[Opened]):
             file = path(key)
             return self._load(file), int(file.stat().st_size * DERIVED_SIZE_FACTOR)
 
-        return self.get_or_make(key, load)
+        return self.get_or_load(key, load)
 
-    def get_or_make(self, key: str, make: Callable[[], tuple[Opened, int]]) -> Opened:
-        """Return the entry of `key`. If it is missing, `make` returns it with its size in bytes."""
+    def get_or_load(self, key: str, load: Callable[[], tuple[Opened, int]]) -> Opened:
+        """Return the entry of `key`. If it is missing, `load` returns it with its size in bytes."""
         with self._lock:
             if key in self._open:
                 self._open.move_to_end(key)
                 return self._open[key][0]
-        loaded, size = make()
+        loaded, size = load()
         with self._lock:
             if key not in self._open:
                 self._open[key] = (loaded, size)

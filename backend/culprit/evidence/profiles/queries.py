@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, Select, select
+from sqlalchemy import Row, Select, false, func, select
 from sqlalchemy.orm import Session
 
 from culprit.accounts.actor import Actor
 from culprit.accounts.queries.visibility import visible_runs_clause
+from culprit.evidence.view_queries import WITH_STACKS
 from culprit.infra.models.captures.capture import Capture
 from culprit.infra.models.captures.run import Run
+from culprit.infra.models.captures.run_collector import RunCollector
 from culprit.infra.models.evidence.artifact import Artifact
 from culprit.infra.models.evidence.profile import Profile
 from culprit.infra.models.evidence.profile_comparison import ProfileComparison
@@ -73,9 +75,19 @@ def find_raw_artifact(session: Session, profile: Profile) -> Artifact | None:
     return next((results[name] for name in names if name in results), None)
 
 
-def find_scheduler_profile(session: Session, run_id: UUID) -> Profile | None:
-    """Return the profile with the scheduler events of a run, or None."""
-    query = select(Profile).where(Profile.run_id == run_id, Profile.kind == "sched").order_by(Profile.id)
+def find_scheduler_profile(session: Session, run_id: UUID, profile_id: UUID | None = None) -> Profile | None:
+    """Return the profile with the scheduler events of a run, or None.
+
+    Without an ID, a recording of the scheduler alone precedes those that also walked stacks.
+    """
+    query = (
+        select(Profile)
+        .outerjoin(RunCollector, RunCollector.id == Profile.run_collector_id)
+        .where(Profile.run_id == run_id, Profile.kind == "sched")
+        .order_by(func.coalesce(RunCollector.collector.in_(WITH_STACKS), false()), Profile.id)
+    )
+    if profile_id is not None:
+        query = query.where(Profile.id == profile_id)
     return session.scalars(query).first()
 
 

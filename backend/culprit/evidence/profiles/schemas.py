@@ -253,13 +253,14 @@ class SampleTrackResponse(BaseModel):
 class SampleTracksResponse(BaseModel):
     """Samples over time by thread, process or CPU, heaviest first; bin b starts at t0_ns + b * bin_ns.
 
-    `tracks_total` also counts the tracks over the limit.
+    `tracks_total` also counts the tracks over the limit, and `weight_total` contains them.
     """
 
     t0_ns: int
     bin_ns: int
     tracks: list[SampleTrackResponse]
     tracks_total: int
+    weight_total: int
 
 
 class UnnamedModuleResponse(BaseModel):

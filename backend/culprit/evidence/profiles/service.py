@@ -48,7 +48,7 @@ from culprit.web.errors import ConflictError, GoneError, InvalidRequestError, No
 from culprit.web.schemas import HostRef
 
 FIRST_WIDTH = 1200
-UNCHANGED = FrameTransform()
+NO_TRANSFORM = FrameTransform()
 # Estimated size of a transformed profile: it copies columns and nodes, and shares the names.
 ROW_BYTES, NODE_BYTES = 8, 64
 
@@ -115,28 +115,28 @@ def load_view(
     store: ArtifactStore,
     profile: Profile,
     chosen: SampleFilter,
-    transform: FrameTransform = UNCHANGED,
+    transform: FrameTransform = NO_TRANSFORM,
 ) -> ProfileView:
     """Return the filtered samples of a profile with transformed stacks.
 
     Raises InvalidRequestError for an invalid search pattern.
     """
     stacks = load_stacks(store, profile)
-    if transform != UNCHANGED:
-        stacks = _transform(stacks, f"{profile.store_key}\0{transform!r}", transform)
+    if transform != NO_TRANSFORM:
+        stacks = _transform_cached(stacks, f"{profile.store_key}\0{transform!r}", transform)
     try:
         return stacks.view(chosen)
     except SearchPatternError as error:
         raise _refuse_pattern(error) from None
 
 
-def _transform(stacks: Samples, key: str, transform: FrameTransform) -> Samples:
+def _transform_cached(stacks: Samples, key: str, transform: FrameTransform) -> Samples:
     def make() -> tuple[Samples, int]:
         changed = transform_profile(stacks, transform)
         size = len(changed.table) * ROW_BYTES + len(changed.table.trie) * NODE_BYTES
         return changed, size
 
-    return TRANSFORMED.get_or_make(key, make)
+    return TRANSFORMED.get_or_load(key, make)
 
 
 def _refuse_pattern(error: SearchPatternError) -> InvalidRequestError:
@@ -148,7 +148,7 @@ def render_tree(
     store: ArtifactStore,
     profile: Profile,
     chosen: SampleFilter,
-    transform: FrameTransform = UNCHANGED,
+    transform: FrameTransform = NO_TRANSFORM,
     *,
     width: int,
     root: int = 0,
@@ -161,7 +161,7 @@ def render_tree(
     Raises NotFoundError if the node does not exist.
     """
     is_first = (width, root, from_inside) == (FIRST_WIDTH, 0, False) and not path
-    if is_first and chosen == SampleFilter() and transform == UNCHANGED and profile.tree_key:
+    if is_first and chosen == SampleFilter() and transform == NO_TRANSFORM and profile.tree_key:
         require_ready(profile)
         try:
             return store.path(profile.tree_key).read_bytes()
@@ -263,6 +263,7 @@ def build_sample_tracks(
         "bin_ns": result.bin_ns,
         "tracks": [asdict(track) for track in result.tracks],
         "tracks_total": result.total,
+        "weight_total": result.weight,
     }
 
 

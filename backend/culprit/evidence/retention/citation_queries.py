@@ -34,7 +34,7 @@ EVIDENCE = frozenset(
         "run_collector", "series", "series_chunk", "series_day", "removal",
     }
 )  # fmt: skip
-UNDER_WAY = ("queued", "running", "ingesting")
+ACTIVE_STATES = ("queued", "running", "ingesting")
 IDS_PER_QUERY = 5000
 
 NON_CITING_COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -49,7 +49,13 @@ NON_CITING_COLUMNS: Mapping[str, tuple[str, ...]] = {
         "host_fact.last_artifact_id", "profile.run_collector_id", "result_table.artifact_id",
         "result_table.run_collector_id", "series_chunk.artifact_id", "series_chunk.run_collector_id",
     ),
-    "symbols, which are fetched again once they were deleted": ("symbol_file.artifact_id", "symbol_file.blocks"),
+    "symbols, which are fetched again once they were deleted": (
+        "symbol_file.artifact_id", "symbol_file.blocks", "debug_file.artifact_id", "debug_file.blocks",
+    ),
+    "instructions of a function, which are deleted with the profile that they explain": (
+        "function_disassembly.profile_id", "function_disassembly.result", "function_disassembly.failure",
+        "function_disassembly.fetch_failure",
+    ),
     "an answer that is given again for a day": ("idempotency_key.body",),
     "history that names the capture, which stays with its runs": (
         "schedule_firing.capture_id", "upload_address.capture_id",
@@ -95,17 +101,19 @@ class CitationScope:
     def __init__(self, session: Session, run_ids: Collection[UUID] | None) -> None:
         self.session = session
         self.run_ids = None if run_ids is None else list(run_ids)
-        self._names: dict[str, UUID] | None = None
+        self._runs_by_id: dict[str, UUID] | None = None
 
-    def among(self, column: InstrumentedAttribute[Any] | ColumnElement[Any]) -> list[ColumnElement[bool]]:
+    def build_run_condition(
+        self, column: InstrumentedAttribute[Any] | ColumnElement[Any]
+    ) -> list[ColumnElement[bool]]:
         """Return the condition that a column references one of the runs; no condition for all runs."""
         return [] if self.run_ids is None else [column.in_(self.run_ids)]
 
-    def named(self, texts: Iterable[str]) -> Iterator[UUID]:
+    def find_runs(self, texts: Iterable[str]) -> Iterator[UUID]:
         """Yield the runs that these IDs of runs, captures, artifacts, profiles and tables belong to."""
         if self.run_ids is not None:
-            names = self.names()
-            yield from (names[text] for text in texts if text in names)
+            runs_by_id = self.map_ids()
+            yield from (runs_by_id[text] for text in texts if text in runs_by_id)
             return
         uuids = sorted({UUID(text) for text in texts})
         for at in range(0, len(uuids), IDS_PER_QUERY):
@@ -120,9 +128,9 @@ class CitationScope:
             ):
                 yield from self.session.scalars(query)
 
-    def names(self) -> dict[str, UUID]:
+    def map_ids(self) -> dict[str, UUID]:
         """Return the run of every ID that can be cited."""
-        if self._names is None:
+        if self._runs_by_id is None:
             ids = self.run_ids or []
             rows = [
                 *self.session.execute(select(Run.id, Run.id).where(Run.id.in_(ids))),
@@ -132,8 +140,8 @@ class CitationScope:
                 rows += self.session.execute(
                     select(artifact.id, artifact.run_id).where(artifact.run_id.in_(ids))
                 )
-            self._names = {str(name): run_id for name, run_id in rows}
-        return self._names
+            self._runs_by_id = {str(name): run_id for name, run_id in rows}
+        return self._runs_by_id
 
 
 CitationFinder = Callable[[CitationScope], Iterable[UUID]]
@@ -142,9 +150,10 @@ CitationFinder = Callable[[CitationScope], Iterable[UUID]]
 def _select_runs(query: Select[Any]) -> CitationFinder:
     """Return the finder for a query whose last column is a run."""
 
-    def find_runs(cited: CitationScope) -> Iterable[UUID]:
+    def find_runs(scope: CitationScope) -> Iterable[UUID]:
         column = list(query.selected_columns)[-1]
-        return [item for item in cited.session.scalars(query.where(*cited.among(column))) if item is not None]
+        runs = scope.session.scalars(query.where(*scope.build_run_condition(column)))
+        return [run_id for run_id in runs if run_id is not None]
 
     return find_runs
 
@@ -152,12 +161,12 @@ def _select_runs(query: Select[Any]) -> CitationFinder:
 def _find_mentions(column: InstrumentedAttribute[Any], *only: ColumnElement[bool]) -> CitationFinder:
     """Return the finder of runs whose IDs occur anywhere in a JSON column. It uses one index lookup per batch."""
 
-    def find_mentioned_runs(cited: CitationScope) -> Iterable[UUID]:
+    def find_mentioned_runs(scope: CitationScope) -> Iterable[UUID]:
         ids = func.mentioned_ids(column, type_=postgresql.ARRAY(Text))
         query = select(func.unnest(ids)).where(*only)
-        if cited.run_ids is not None:
-            query = query.where(ids.overlap(cast(list(cited.names()), ARRAY(Text))))
-        return cited.named(cited.session.scalars(query).all())
+        if scope.run_ids is not None:
+            query = query.where(ids.overlap(cast(list(scope.map_ids()), ARRAY(Text))))
+        return scope.find_runs(scope.session.scalars(query).all())
 
     return find_mentioned_runs
 
@@ -205,27 +214,27 @@ CITING_COLUMNS: Mapping[str, CitationFinder] = {
         .where(Diagnosis.state == "running")
     ),
     "capture.plan": _find_newest_baselines(),
-    "run.state": _select_runs(select(Run.id).where(Run.state.in_(UNDER_WAY))),
+    "run.state": _select_runs(select(Run.id).where(Run.state.in_(ACTIVE_STATES))),
 }
 """Column → finder of the runs that it cites, limited to the scope."""
 
 
 def find_cited_runs(
-    session: Session, run_ids: Collection[UUID] | None = None, *, but: Collection[str] = ()
+    session: Session, run_ids: Collection[UUID] | None = None, *, skip: Collection[str] = ()
 ) -> dict[UUID, str]:
-    """Return the cited runs among these (None: all), each with the first citing column; `but` is skipped."""
+    """Return the cited runs among these (None: all), each with the first citing column; those in `skip` are ignored."""
     results: dict[UUID, str] = {}
     if run_ids is not None and not run_ids:
         return results
-    cited = CitationScope(session, run_ids)
+    scope = CitationScope(session, run_ids)
     if run_ids is not None:
         # The IDs match few rows, but PostgreSQL misestimates this in a column where most rows contain no ID. It would
         # choose a sequential scan, and the cost of a batch would grow with the table.
         session.execute(text("SET LOCAL enable_seqscan = off"))
     for column, find_runs in CITING_COLUMNS.items():
-        if column in but:
+        if column in skip:
             continue
-        for run_id in find_runs(cited):
+        for run_id in find_runs(scope):
             results.setdefault(run_id, column)
     if run_ids is not None:
         session.execute(text("SET LOCAL enable_seqscan = on"))
@@ -238,7 +247,7 @@ def lock_cited_runs(session: Session, ref: Mapping[str, Any]) -> None:
     The locks are held until the end of the transaction. The call waits for a batch that is deleting data of these runs.
     """
     texts = [value for value in ref.values() if isinstance(value, str) and _is_uuid(value)]
-    runs = sorted(set(CitationScope(session, None).named(texts)))
+    runs = sorted(set(CitationScope(session, None).find_runs(texts)))
     if runs:
         query = select(Run.id).where(Run.id.in_(runs)).order_by(Run.id)
         session.execute(query.with_for_update(read=True, key_share=True, of=Run))

@@ -32,7 +32,7 @@ def find_last_measurement(session: Session) -> Json:
 def list_ids(session: Session, source: StorageKind, cursor: UUID | None, before: UUID) -> Sequence[UUID]:
     """Return one batch of IDs of stored rows after `cursor` and before the ID `before`."""
     after = source.id > cursor if cursor is not None else source.id >= UUID(int=0)
-    query = select(source.id).where(*source.live, after, source.id < before)
+    query = select(source.id).where(*source.stored_condition, after, source.id < before)
     return session.scalars(query.order_by(source.id).limit(source.batch)).all()
 
 
@@ -40,7 +40,9 @@ def lock_rows(session: Session, source: StorageKind, ids: Iterable[UUID]) -> lis
     """Return id, run, size and digests of those rows that no other transaction holds, locked."""
     run_id = source.run_id if source.run_id is not None else func.null()
     query = select(source.id.label("id"), run_id.label("run_id"), source.size.label("size"), *source.keys)
-    result = query.where(source.id.in_(ids), *source.mine, *source.live).order_by(source.id)
+    result = query.where(source.id.in_(ids), *source.kind_condition, *source.stored_condition).order_by(
+        source.id
+    )
     return list(session.execute(result.with_for_update(of=source.model, skip_locked=True)).all())
 
 
@@ -65,15 +67,15 @@ def _list_uncited_comparisons(
 ) -> list[Row[*tuple[Any, ...]]]:
     """Return the comparisons whose runs are not cited; citations by comparisons do not count."""
     free = []
-    everything = CitationScope(session, None)
+    all_citations = CitationScope(session, None)
     for row in rows:
         sides = session.execute(
             select(func.mentioned_ids(ProfileComparison.a), func.mentioned_ids(ProfileComparison.b)).where(
                 ProfileComparison.id == row.id
             )
         ).one()
-        runs = set(everything.named([*sides[0], *sides[1]]))
-        if not find_cited_runs(session, runs, but=COMPARISON_COLUMNS):
+        runs = set(all_citations.find_runs([*sides[0], *sides[1]]))
+        if not find_cited_runs(session, runs, skip=COMPARISON_COLUMNS):
             free.append(row)
     return free
 

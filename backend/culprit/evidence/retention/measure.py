@@ -51,7 +51,7 @@ def measure_storage(session: Session, store: ArtifactStore) -> Json:
             hosts.setdefault(str(host_id) if host_id else "", {})[kind] = size
     space = store.space()
     return {
-        "disk": {"total": space.total, "free": space.free, "low": space.low},
+        "disk": {"total": space.total, "free": space.free, "low": space.is_low},
         "database_bytes": get_database_size(session),
         "kinds": kinds,
         "permanent": {name: sum_relations(session, tables) for name, tables in PERMANENT_TABLES.items()},

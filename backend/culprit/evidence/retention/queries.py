@@ -63,7 +63,7 @@ def sum_older(
     """Return (rows, bytes, runs, cited rows, cited bytes) of data before a time; the first three are not cited."""
     source = STORAGE_KINDS[kind]
     of_cited = _build_cited_condition(session, kind, cited)
-    old = (*source.live, *source.mine, source.id < build_floor_id(before))
+    old = (*source.stored_condition, *source.kind_condition, source.id < build_floor_id(before))
     size = func.coalesce(func.sum(source.size), 0)
     runs = func.count(source.run_id.distinct()) if source.run_id is not None else func.count()
     free = session.execute(

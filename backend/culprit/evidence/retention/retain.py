@@ -36,13 +36,14 @@ from culprit.evidence.retention.sources import STORAGE_KINDS
 from culprit.infra.artifacts.store import ArtifactStore
 from culprit.infra.db.advisory_locks import try_lock_transaction
 from culprit.infra.models.evidence.artifact import Artifact
+from culprit.infra.models.evidence.function_disassembly import FunctionDisassembly
 from culprit.infra.models.evidence.profile import Profile
 from culprit.infra.models.system.blob_deletion import BlobDeletion
 from culprit.infra.models.system.removal import Removal
 from culprit.infra.models.system.retention_policy import RetentionPolicy
 
 #: Bytes without rows are deleted after this time, so that a running backup can end and a mistake can be noticed.
-GRACE = timedelta(days=1)
+ORPHAN_GRACE = timedelta(days=1)
 #: A file newer than this can belong to a row that is not committed yet.
 MIN_FILE_AGE = timedelta(hours=1)
 PASS_INTERVAL = timedelta(days=1)
@@ -121,6 +122,8 @@ def _remove_rows(
     if source.keys:
         model: Any = source.model
         session.execute(update(model).where(source.id.in_(gone)).values(removed_at=now))
+        if model is Profile:
+            session.execute(delete(FunctionDisassembly).where(FunctionDisassembly.profile_id.in_(gone)))
         keys = {key for row in free for key in row[3:] if key is not None}
         _mark_for_deletion(session, keys | list_upload_digests(session, kind, free), now)
     else:
@@ -170,10 +173,10 @@ def delete_pending_blobs(session: Session, store: ArtifactStore, now: datetime) 
     """
     if not try_lock_transaction(session, STORE_LOCK):
         return 0, 0
-    deleted = lock_pending_blobs(session, now - GRACE, BLOBS_PER_BATCH)
+    deleted = lock_pending_blobs(session, now - ORPHAN_GRACE, BLOBS_PER_BATCH)
     gone = stored = 0
     for blob in deleted:
-        _unmark(session, blob.sha256)
+        _unmark_cited(session, blob.sha256)
         if is_needed(session, blob.sha256):
             stored += 1
         elif store.delete_settled(blob.sha256, now - MIN_FILE_AGE):
@@ -186,7 +189,7 @@ def delete_pending_blobs(session: Session, store: ArtifactStore, now: datetime) 
     return gone, stored
 
 
-def _unmark(session: Session, sha256: str) -> None:
+def _unmark_cited(session: Session, sha256: str) -> None:
     """Unmark rows of runs that were cited after they had been marked: their bytes are still stored."""
     of_artifacts = and_(Artifact.sha256 == sha256, Artifact.removed_at.is_not(None))
     of_profiles = and_(

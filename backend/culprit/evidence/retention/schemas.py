@@ -134,6 +134,37 @@ class ConsistencyResult(BaseModel):
     missing: MissingFiles
 
 
+class AlteredFileCapture(BaseModel):
+    """A capture that an altered file belongs to."""
+
+    id: UUID
+    number: int
+    plan: str
+
+
+class AlteredFile(BaseModel):
+    """A stored file whose bytes do not match its SHA-256, since when this is known, and its captures."""
+
+    sha256: str
+    reason: Literal["altered", "truncated", "missing", "unreadable"]
+    altered_at: datetime
+    captures: list[AlteredFileCapture]
+
+
+class FileChecks(BaseModel):
+    """The checks of stored files: every file is read again after `every_hours`, 0 if this is off.
+
+    `oldest_at` is the oldest of the last checks of all files, None without files. `altered` lists the first altered
+    files.
+    """
+
+    every_hours: int
+    files: int
+    oldest_at: datetime | None
+    altered_count: int
+    altered: list[AlteredFile]
+
+
 class StorageResponse(BaseModel):
     """The storage page. `measured` is None before the first measurement, `checked` before the first check."""
 
@@ -142,6 +173,7 @@ class StorageResponse(BaseModel):
     measured: StorageMeasurement | None
     forecast: StorageForecast | None
     checked: ConsistencyResult | None
+    file_checks: FileChecks
     policies: list[RetentionPolicyResponse]
     waiting: int
     pending_checks: list[Literal["measure", "check"]]
@@ -154,13 +186,14 @@ class StorageCheckRequest(RequestModel):
 
 
 class StorageCheckResponse(BaseModel):
-    """A requested measurement or check, or its outcome."""
+    """A requested measurement or check, or its outcome. A check has the current checks of stored files."""
 
     id: UUID
     kind: Literal["measure", "check"]
     state: Literal["queued", "running", "done", "failed"]
     created_at: datetime
     checked: ConsistencyResult | None = None
+    file_checks: FileChecks | None = None
 
 
 class OrphanDeletionResponse(BaseModel):

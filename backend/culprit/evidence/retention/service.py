@@ -12,6 +12,7 @@ from culprit.accounts import audit
 from culprit.accounts.actor import Actor
 from culprit.accounts.authorization import authorize
 from culprit.evidence.retention import queries
+from culprit.evidence.retention.blob_checks import build_file_checks
 from culprit.evidence.retention.check import delete_orphans
 from culprit.evidence.retention.citation_queries import find_cited_runs
 from culprit.evidence.retention.deletion_queries import COMPARISON_COLUMNS
@@ -41,8 +42,8 @@ from culprit.web.errors import ForbiddenError, NotFoundError
 KINDS: tuple[RetentionKind, ...] = get_args(RetentionKind)
 RESOURCE = "retention_policy"
 #: Maximum and minimum number of full days that a forecast uses.
-FORECAST_DAYS, FORECAST_LEAST = 14, 2
-FAR_DAYS = 3650
+MAX_FORECAST_DAYS, MIN_FORECAST_DAYS = 14, 2
+FORECAST_HORIZON_DAYS = 3650
 
 
 def _authorize_all_hosts(actor: Actor, action: str) -> None:
@@ -63,12 +64,13 @@ def build_storage(session: Session, store: ArtifactStore, actor: Actor) -> Stora
     )
     return StorageResponse(
         store="bucket" if isinstance(store, BucketStore) else "directory",
-        disk=DiskSpace(total=space.total, free=space.free, low=space.low),
+        disk=DiskSpace(total=space.total, free=space.free, low=space.is_low),
         measured=storage_measurement,
         forecast=compute_forecast(storage_measurement, space.free, utc_now().date())
         if storage_measurement
         else None,
         checked=_build_consistency(checked),
+        file_checks=build_file_checks(session),
         policies=build_policies(session),
         waiting=queries.count_pending_blobs(session),
         pending_checks=queries.list_open_kinds(session),
@@ -91,8 +93,8 @@ def compute_forecast(measured: StorageMeasurement, free: int, today: date) -> St
     """
     first = min((day for by_day in measured.days.values() for day in by_day), default=None)
     age = (today - date.fromisoformat(first)).days if first else 0
-    days = min(FORECAST_DAYS, age)
-    if days < FORECAST_LEAST:
+    days = min(MAX_FORECAST_DAYS, age)
+    if days < MIN_FORECAST_DAYS:
         return StorageForecast(days=days, grows_per_day=0, removed_per_day=0, full_at=None)
     since, until = (today - timedelta(days=days)).isoformat(), today.isoformat()
     grown = sum(
@@ -102,7 +104,7 @@ def compute_forecast(measured: StorageMeasurement, free: int, today: date) -> St
     grows, removed = grown // days, gone // days
     net = grows - removed
     full_at = None
-    if net > 0 and free / net < FAR_DAYS:
+    if net > 0 and free / net < FORECAST_HORIZON_DAYS:
         full_at = datetime.now(UTC) + timedelta(days=free / net)
     return StorageForecast(days=days, grows_per_day=grows, removed_per_day=removed, full_at=full_at)
 
@@ -151,7 +153,7 @@ def preview_policy(
         utc_now(),
     )
     cited = find_cited_runs(
-        session, but=COMPARISON_COLUMNS if retention_policy_update.kind == "comparisons" else ()
+        session, skip=COMPARISON_COLUMNS if retention_policy_update.kind == "comparisons" else ()
     )
     items, size, runs, cited_items, cited_bytes = queries.sum_older(
         session, retention_policy_update.kind, before, list(cited)
@@ -206,7 +208,7 @@ def request_check(
         session.flush()
         enqueue_after_commit(session, "culprit.check_storage", row.id)
         audit.record_action(session, actor, f"storage.{storage_check_request.kind}", "storage", row.id)
-    return _build_check(row)
+    return _build_check(session, row)
 
 
 def get_check(session: Session, actor: Actor, check_id: UUID) -> StorageCheckResponse:
@@ -215,12 +217,16 @@ def get_check(session: Session, actor: Actor, check_id: UUID) -> StorageCheckRes
     row = session.get(StorageCheck, check_id)
     if row is None:
         raise NotFoundError("storage.check_not_found")
-    return _build_check(row)
+    return _build_check(session, row)
 
 
-def _build_check(row: StorageCheck) -> StorageCheckResponse:
+def _build_check(session: Session, row: StorageCheck) -> StorageCheckResponse:
     reported = {name: getattr(row, name) for name in ("id", "kind", "state", "created_at")}
-    return StorageCheckResponse(**reported, checked=_build_consistency(row) if row.kind == "check" else None)
+    if row.kind == "measure":
+        return StorageCheckResponse(**reported)
+    return StorageCheckResponse(
+        **reported, checked=_build_consistency(row), file_checks=build_file_checks(session)
+    )
 
 
 def delete_orphan_files(session: Session, store: ArtifactStore, actor: Actor) -> OrphanDeletionResponse:

@@ -18,8 +18,8 @@ from culprit.infra.models.evidence.profile_comparison import ProfileComparison
 from culprit.infra.models.evidence.result_table import ResultTable
 from culprit.infra.models.evidence.series_chunk import SeriesChunk
 
-#: Rows that a batch checks; `MANY` for series and events, because a run has hundreds of them.
-FEW, MANY = 500, 5000
+#: Rows that a batch checks; `LARGE_BATCH` for series and events, because a run has hundreds of them.
+SMALL_BATCH, LARGE_BATCH = 500, 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,17 +27,17 @@ class StorageKind:
     """One kind of data.
 
     `keys` are columns with digests of the artifact store. A row of a kind with keys is marked, otherwise deleted.
-    `mine` is the condition that selects the rows of this kind in the table.
+    `kind_condition` is the condition that selects the rows of this kind in the table.
     """
 
     model: type[Base]
     size: ColumnElement[int] | InstrumentedAttribute[int]
-    mine: tuple[ColumnElement[bool], ...] = ()
+    kind_condition: tuple[ColumnElement[bool], ...] = ()
     keys: tuple[InstrumentedAttribute[Any], ...] = ()
-    batch: int = FEW
+    batch: int = SMALL_BATCH
 
     @property
-    def live(self) -> tuple[ColumnElement[bool], ...]:
+    def stored_condition(self) -> tuple[ColumnElement[bool], ...]:
         """Return the condition for rows whose bytes are still stored."""
         return (self.model.removed_at.is_(None),) if self.keys else ()  # type: ignore[attr-defined]
 
@@ -86,10 +86,15 @@ STORAGE_KINDS: Mapping[str, StorageKind] = {
         (ProfileComparison.state.in_(("ready", "failed")),),
         (ProfileComparison.result_key,),
     ),
-    "series": StorageKind(SeriesChunk, _sum_stored_bytes(SeriesChunk.data, SeriesChunk.lines), batch=MANY),
+    "series": StorageKind(
+        SeriesChunk, _sum_stored_bytes(SeriesChunk.data, SeriesChunk.lines), batch=LARGE_BATCH
+    ),
     "tables": StorageKind(ResultTable, _sum_stored_bytes(ResultTable.rows, ResultTable.lines)),
     "events": StorageKind(
-        StoredEvent, _sum_stored_bytes(StoredEvent.title, StoredEvent.detail), (~is_repeated(),), batch=MANY
+        StoredEvent,
+        _sum_stored_bytes(StoredEvent.title, StoredEvent.detail),
+        (~is_repeated(),),
+        batch=LARGE_BATCH,
     ),
 }
 """Kinds by name, in the order of the storage page."""

@@ -18,7 +18,7 @@ MAX_DAYS = 400
 
 
 def _live_conditions(source: StorageKind) -> tuple[ColumnElement[bool], ...]:
-    return (*source.live, *(() if source.batch > 1000 else source.mine))
+    return (*source.stored_condition, *(() if source.batch > 1000 else source.kind_condition))
 
 
 def sum_total(session: Session, source: StorageKind, cited: list[UUID]) -> Json:

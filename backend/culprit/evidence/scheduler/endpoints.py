@@ -17,6 +17,7 @@ from culprit.infra.request_dependencies import DbDep
 from culprit.web.http.json_response import fast_json
 
 router = APIRouter(tags=["profiles"])
+ProfileId = Annotated[UUID | None, Query(description="Which of several recordings of the run")]
 
 
 @router.get("/runs/{run_id}/sched", response_model=SchedulerResponse)
@@ -25,13 +26,16 @@ def get_scheduler(
     db: DbDep,
     actor: CurrentActor,
     *,
+    profile: ProfileId = None,
     from_ns: Annotated[int | None, Query(ge=0, le=1 << 62)] = None,
     to_ns: Annotated[int | None, Query(ge=0, le=1 << 62)] = None,
 ) -> Response:
     """Return the run time and scheduling delays of every task of a run, or of a time range of it."""
-    run, profile = service.get_scheduler_profile(db, actor, run_id)
+    run, schedule = service.get_scheduler_profile(db, actor, run_id, profile)
     release_connection(db)
-    return fast_json(service.summarize_schedule(artifact_store(), run, profile, from_ns=from_ns, to_ns=to_ns))
+    return fast_json(
+        service.summarize_schedule(artifact_store(), run, schedule, from_ns=from_ns, to_ns=to_ns)
+    )
 
 
 @router.get("/runs/{run_id}/sched/tracks", response_model=SchedulerTracksResponse)
@@ -40,6 +44,7 @@ def get_scheduler_tracks(
     db: DbDep,
     actor: CurrentActor,
     *,
+    profile: ProfileId = None,
     by: Literal["cpu", "thread"] = "cpu",
     tid: Annotated[int | None, Query(ge=1, le=1 << 31)] = None,
     from_ns: Annotated[int | None, Query(ge=0, le=1 << 62)] = None,
@@ -50,7 +55,7 @@ def get_scheduler_tracks(
 
     `tid` limits wake-ups to those of this thread, and lists the thread and its wakers first.
     """
-    _, profile = service.get_scheduler_profile(db, actor, run_id)
+    _, schedule = service.get_scheduler_profile(db, actor, run_id, profile)
     release_connection(db)
     drawing = service.TrackRange(from_ns=from_ns, to_ns=to_ns, width=width)
-    return fast_json(service.build_tracks(artifact_store(), profile, drawing, by=by, tid=tid))
+    return fast_json(service.build_tracks(artifact_store(), schedule, drawing, by=by, tid=tid))

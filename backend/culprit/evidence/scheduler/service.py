@@ -40,11 +40,16 @@ WAKE_CONTEXTS = ("unknown", "thread", "soft_interrupt", "hard_interrupt")
 COLLECTOR = "perf_sched"
 
 
-def get_scheduler_profile(session: Session, actor: Actor, run_id: UUID) -> tuple[Run, Profile]:
-    """Return a run and the profile with its scheduler events, or raise NotFoundError."""
+def get_scheduler_profile(
+    session: Session, actor: Actor, run_id: UUID, profile_id: UUID | None = None
+) -> tuple[Run, Profile]:
+    """Return a run and the profile with its scheduler events, or raise NotFoundError.
+
+    A run has several of them if it also recorded stacks at context switches; `profile_id` selects one.
+    """
     authorize(actor, "profile.read")
     run = queries.find_run(session, actor, run_id)
-    profile = queries.find_scheduler_profile(session, run_id) if run is not None else None
+    profile = queries.find_scheduler_profile(session, run_id, profile_id) if run is not None else None
     if run is None or profile is None:
         raise NotFoundError("run.no_sched")
     return run, profile
@@ -94,7 +99,9 @@ def summarize_schedule(
             "mean": queue.mean,
             "peak": queue.peak,
         },
-        "checked_against": _load_perf_totals(run, sum(row.switches for row in tasks)) if is_whole else None,
+        "checked_against": _load_perf_totals(run, profile, sum(row.switches for row in tasks))
+        if is_whole
+        else None,
     }
 
 
@@ -117,10 +124,11 @@ def task_to_json(row: TaskRow) -> Json:
     }
 
 
-def _load_perf_totals(run: Run, switches: int) -> Json | None:
+def _load_perf_totals(run: Run, profile: Profile, switches: int) -> Json | None:
     """Return the totals that `perf sched timehist` counted in the same file, or None."""
     fact = (run.facts or {}).get(COLLECTOR) or {}
-    if "timehist_switches" not in fact:
+    is_with_stacks = (profile.source or {}).get("reader") == "perf_data"
+    if is_with_stacks or "timehist_switches" not in fact:
         return None
     return {
         "tool": "perf sched timehist",

@@ -12,7 +12,9 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from collectors.runner import symbols
+from culprit.domain.profiles import debug_files
 from culprit.infra.db.uuid7 import new_uuid7
+from culprit.infra.models.base import JsonList
 from culprit.infra.models.captures.run_collector import RunCollector
 from culprit.infra.models.evidence.artifact import Artifact
 from culprit.infra.models.evidence.result_table import ResultTable
@@ -34,7 +36,10 @@ class StoredSymbols(NamedTuple):
 
 
 class SymbolFetch(NamedTuple):
-    """Result of a fetch: the reason why it failed or was skipped, and the state of each file by key."""
+    """Result of a fetch from a host, or from debuginfod servers.
+
+    `failure` is the reason why it failed or was skipped, `states` the state of each file by key.
+    """
 
     failure: Json | None
     states: Mapping[str, str]
@@ -77,22 +82,22 @@ def store_symbol_files(session: Session, host_id: UUID, files: Iterable[SymbolFi
 
 
 def is_fetch_pending(run_id: UUID | InstrumentedAttribute[UUID]) -> Exists:
-    """Return the condition that the symbols of a run are still to be fetched or stored."""
+    """Return the condition that symbols of a run are still to be fetched or stored."""
     is_unread = and_(
         RunCollector.parser_version.is_(None), RunCollector.ended_ns > time.time_ns() - READ_WITHIN_NS
     )
     return exists().where(
         RunCollector.run_id == run_id,
-        RunCollector.collector == symbols.ID,
+        RunCollector.collector.in_((symbols.ID, debug_files.ID)),
         or_(RunCollector.state.in_(("queued", "running")), and_(RunCollector.state == "done", is_unread)),
     )
 
 
-def claim_fetch(session: Session, run_id: UUID) -> RunCollector | None:
+def claim_fetch(session: Session, run_id: UUID, collector: str) -> RunCollector | None:
     """Return the planned fetch of a run, now running, or None if there is none or another worker has it."""
     query = (
         update(RunCollector)
-        .where(RunCollector.run_id == run_id, _is_waiting())
+        .where(RunCollector.run_id == run_id, _is_waiting(collector))
         .values(state="running", started_ns=time.time_ns())
         .returning(RunCollector)
         .execution_options(synchronize_session=False)
@@ -100,27 +105,44 @@ def claim_fetch(session: Session, run_id: UUID) -> RunCollector | None:
     return session.scalar(query)
 
 
-def pending_symbol_fetches() -> Select[UUID]:
+def is_fetch_lost(session: Session, run_id: UUID, collector: str) -> bool:
+    """Return whether the worker of a fetch was lost."""
+    query = select(RunCollector.id).where(
+        RunCollector.run_id == run_id, RunCollector.state == "running", _is_waiting(collector)
+    )
+    return session.scalar(query) is not None
+
+
+def pending_symbol_fetches(collector: str) -> Select[UUID]:
     """Select the runs whose symbols are to be fetched, and those whose worker was lost."""
-    return select(RunCollector.run_id).where(_is_waiting())
+    return select(RunCollector.run_id).where(_is_waiting(collector))
 
 
-def _is_waiting() -> ColumnElement[bool]:
+def _is_waiting(collector: str) -> ColumnElement[bool]:
     is_lost = and_(RunCollector.state == "running", RunCollector.started_ns < time.time_ns() - LOST_AFTER_NS)
-    return and_(RunCollector.collector == symbols.ID, or_(RunCollector.state == "queued", is_lost))
+    return and_(RunCollector.collector == collector, or_(RunCollector.state == "queued", is_lost))
 
 
 def load_fetch(session: Session, run_id: UUID) -> SymbolFetch:
-    """Return the result of the symbol fetch of a run."""
+    """Return the result of the symbol fetch of a run from its host."""
+    failure, rows = _load_result(session, run_id, symbols.ID, symbols.TABLE)
+    return SymbolFetch(failure, {row[0]: row[1] for row in rows})
+
+
+def load_debug_fetch(session: Session, run_id: UUID) -> SymbolFetch:
+    """Return the answers of debuginfod servers for the stripped programs of a run."""
+    failure, rows = _load_result(session, run_id, debug_files.ID, debug_files.TABLE)
+    return SymbolFetch(failure, {row[0]: row[2] for row in rows})
+
+
+def _load_result(session: Session, run_id: UUID, collector: str, table: str) -> tuple[Json | None, JsonList]:
+    """Return why the collector of a run failed, and the rows of its table."""
     fetch = session.scalar(
-        select(RunCollector).where(RunCollector.run_id == run_id, RunCollector.collector == symbols.ID)
+        select(RunCollector).where(RunCollector.run_id == run_id, RunCollector.collector == collector)
     )
     if fetch is None:
-        return SymbolFetch(None, {})
-    rows = session.scalars(
-        select(ResultTable.rows).where(
-            ResultTable.run_collector_id == fetch.id, ResultTable.kind == symbols.TABLE
-        )
+        return None, []
+    tables = session.scalars(
+        select(ResultTable.rows).where(ResultTable.run_collector_id == fetch.id, ResultTable.kind == table)
     )
-    states = {row[0]: row[1] for table in rows for row in table}
-    return SymbolFetch(fetch.reason if fetch.state != "done" else None, states)
+    return fetch.reason if fetch.state != "done" else None, [row for rows in tables for row in rows]

@@ -30,7 +30,21 @@ def list_missing_files(sources: Iterable[Mapping[str, Any]], known: Iterable[str
             first = modules.setdefault(key, {**module, "samples": 0})
             first["samples"] += module["samples"]
     ranked = sorted(modules.values(), key=lambda module: -module["samples"])
-    return [_build_request(module) for module in ranked[:MAX_FILES]]
+    return [build_file_request(module) for module in ranked[:MAX_FILES]]
+
+
+def list_programs(sources: Iterable[Mapping[str, Any]], known: Iterable[str]) -> list[str]:
+    """Return the keys of files that are stored without debugging symbols, those with the most samples first.
+
+    `known` are the keys of all files that are stored.
+    """
+    stored = set(known)
+    samples: dict[str, int] = {}
+    for module in (module for source in sources for module in source["modules"]):
+        key = module["key"]
+        if key in stored and name_debug_key(key) not in stored and module["path"].startswith("/"):
+            samples[key] = samples.get(key, 0) + module["samples"]
+    return sorted(samples, key=lambda key: -samples[key])
 
 
 def list_generated(sources: Iterable[Mapping[str, Any]]) -> list[int]:
@@ -42,7 +56,8 @@ def list_generated(sources: Iterable[Mapping[str, Any]]) -> list[int]:
     return sorted(samples, key=lambda pid: -samples[pid])[:MAX_MAPS]
 
 
-def _build_request(module: Json) -> FileRequest:
+def build_file_request(module: Json) -> FileRequest:
+    """Return the request for the file of a module of a recording."""
     places = [(pid, start, end) for pid, start, end in module["places"]]
     kind, *numbers = module["key"].split("-")
     if kind != "inode":

@@ -146,7 +146,10 @@ def find_time_range(session: Session, host_id: UUID) -> tuple[int | None, int | 
     ).one()
     if row[0] is None or row[1] is None:
         return row[0], row[1]
-    near = (ReportedEvent.about(host_id), ReportedEvent.t_ns.between(row[0] - DAY_NS, row[1] + DAY_NS))
+    near = (
+        ReportedEvent.build_host_condition(host_id),
+        ReportedEvent.t_ns.between(row[0] - DAY_NS, row[1] + DAY_NS),
+    )
     events_range = session.execute(
         select(func.min(ReportedEvent.t_ns), func.max(ReportedEvent.t_ns)).where(*near)
     ).one()
@@ -179,7 +182,10 @@ def list_reported_events(
 
     Only the newest are returned when there are too many.
     """
-    within = (ReportedEvent.about(host_id), ReportedEvent.within(from_ns, to_ns))
+    within = (
+        ReportedEvent.build_host_condition(host_id),
+        ReportedEvent.build_range_condition(from_ns, to_ns),
+    )
     total = session.scalar(select(func.count()).select_from(ReportedEvent).where(*within)) or 0
     query = select(ReportedEvent, UserAccount.name).join(
         UserAccount, UserAccount.id == ReportedEvent.reported_by

@@ -17,11 +17,11 @@ import yaml
 from culprit.hosts.inventory.candidate import MAX_ROWS, Candidate, limit_candidates, parse_port, split_lines
 from culprit.web.errors import InvalidRequestError
 
-SECTION = re.compile(r"^\[([^\]:]{1,200})(?::(vars|children))?\]$")
-RANGE = re.compile(r"\[(\w{1,10}):(\w{1,10})(?::(\d{1,5}))?\]")
+SECTION_PATTERN = re.compile(r"^\[([^\]:]{1,200})(?::(vars|children))?\]$")
+RANGE_PATTERN = re.compile(r"\[(\w{1,10}):(\w{1,10})(?::(\d{1,5}))?\]")
 ADDRESS, PORT, USER = "ansible_host", "ansible_port", "ansible_user"
-OLD = {"ansible_ssh_host": ADDRESS, "ansible_ssh_port": PORT, "ansible_ssh_user": USER}
-IMPLICIT = {"all", "ungrouped"}
+OLD_NAMES = {"ansible_ssh_host": ADDRESS, "ansible_ssh_port": PORT, "ansible_ssh_user": USER}
+IMPLICIT_GROUPS = {"all", "ungrouped"}
 MAX_DEPTH = 20
 MAX_YAML = 300_000  # characters; the parser is slow
 
@@ -39,7 +39,7 @@ class Inventory:
         if name in self.hosts:
             first, known, own = self.hosts[name]
             merged = {**known, **variables}
-            self.hosts[name] = (first, merged, own if own not in IMPLICIT else group)
+            self.hosts[name] = (first, merged, own if own not in IMPLICIT_GROUPS else group)
             return
         self.hosts[name] = (line, dict(variables), group)
         if len(self.hosts) > MAX_ROWS:
@@ -63,7 +63,7 @@ class Inventory:
         problem = "import.template" if templated else None
         if problem is None and PORT in values and port is None:
             problem = "import.port_unreadable"
-        labels = {} if group in IMPLICIT else {"group": group}
+        labels = {} if group in IMPLICIT_GROUPS else {"group": group}
         return Candidate(
             line, name, values.get(ADDRESS, name), port, values.get(USER), labels, problem=problem
         )
@@ -84,7 +84,7 @@ def _parse_ini(lines: list[str]) -> Inventory:
         line = raw.strip()
         if not line or line.startswith(("#", ";")):
             continue
-        section = SECTION.match(line)
+        section = SECTION_PATTERN.match(line)
         if section is not None:
             group, kind = section[1], section[2] or ""
         elif kind == "vars":
@@ -111,14 +111,14 @@ def _split_words(line: str, number: int) -> list[str]:
 
 
 def _set_variable(variables: dict[str, str], name: str, value: str) -> None:
-    name = OLD.get(name, name)
+    name = OLD_NAMES.get(name, name)
     if name in {ADDRESS, PORT, USER}:
         variables[name] = value[:300]
 
 
 def expand_range(pattern: str, line: int = 0) -> Iterator[str]:
     """Expand web[01:03] to web01, web02, web03; letters too. Raises InvalidRequestError for too many hosts."""
-    match = RANGE.search(pattern)
+    match = RANGE_PATTERN.search(pattern)
     if match is None:
         yield pattern
         return
@@ -132,7 +132,7 @@ def expand_range(pattern: str, line: int = 0) -> Iterator[str]:
         items = (chr(n) for n in span)
     else:
         raise InvalidRequestError("import.line_unreadable", line=line)
-    if len(span) > MAX_ROWS or len(RANGE.findall(pattern)) > 3:
+    if len(span) > MAX_ROWS or len(RANGE_PATTERN.findall(pattern)) > 3:
         raise InvalidRequestError("import.too_many", limit=MAX_ROWS)
     for item in items:
         yield from expand_range(pattern[: match.start()] + item + pattern[match.end() :], line)

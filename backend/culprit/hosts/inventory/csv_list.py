@@ -13,7 +13,7 @@ import re
 from culprit.hosts.inventory.candidate import MAX_LINE, Candidate, limit_candidates, parse_port, split_lines
 from culprit.web.errors import InvalidRequestError
 
-KNOWN = {
+COLUMN_NAMES = {
     "name": "name", "host": "name", "hostname": "name", "address": "address", "ip": "address",
     "port": "port", "username": "username", "user": "username", "jump_host": "jump", "jump": "jump",
     "fingerprint": "fingerprint", "host_key_fingerprint": "fingerprint", "host_key": "host_key",
@@ -50,7 +50,7 @@ def parse_hosts(text: str) -> list[Candidate]:
 
 def _parse_header(row: list[str]) -> list[str]:
     columns = [cell.strip().lower().removeprefix("label.").removeprefix("label:") for cell in row]
-    if len(columns) > MAX_COLUMNS or not {KNOWN.get(name) for name in columns} & {"name", "address"}:
+    if len(columns) > MAX_COLUMNS or not {COLUMN_NAMES.get(name) for name in columns} & {"name", "address"}:
         raise InvalidRequestError("import.csv_header")
     return columns
 
@@ -62,8 +62,8 @@ def _build_candidate(line: int, columns: list[str], row: list[str]) -> Candidate
         text = cell.strip()
         if not text:
             continue
-        if column in KNOWN:
-            values.setdefault(KNOWN[column], text)
+        if column in COLUMN_NAMES:
+            values.setdefault(COLUMN_NAMES[column], text)
         elif LABEL.match(column):
             labels[column] = text
     name = values.get("name") or values.get("address", "")

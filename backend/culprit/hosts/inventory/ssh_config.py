@@ -15,10 +15,10 @@ from fnmatch import translate
 from culprit.hosts.inventory.candidate import MAX_ROWS, Candidate, parse_port, split_lines
 from culprit.web.errors import InvalidRequestError
 
-WORDS = re.compile(r"^\s*([A-Za-z]+)(?:\s*=\s*|\s+)(.*?)\s*$")
+OPTION_LINE = re.compile(r"^\s*([A-Za-z]+)(?:\s*=\s*|\s+)(.*?)\s*$")
 KEYWORDS = {"hostname", "port", "user", "proxyjump", "proxycommand"}
 MAX_PATTERNS = 1000
-WILD = frozenset("*?!")
+WILDCARDS = frozenset("*?!")
 
 
 @dataclass(slots=True)
@@ -30,9 +30,9 @@ class Block:
     values: dict[str, str] = field(default_factory=dict)
 
     @property
-    def wild(self) -> list[str]:
+    def wildcard_patterns(self) -> list[str]:
         """Return the patterns with wildcards."""
-        return [pattern for pattern in self.patterns if set(pattern) & WILD]
+        return [pattern for pattern in self.patterns if set(pattern) & WILDCARDS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Section:
     misses: tuple[re.Pattern[str], ...]
 
     @classmethod
-    def of(cls, block: Block) -> Section:
+    def compile_block(cls, block: Block) -> Section:
         """Compile a section; brackets have no special meaning in OpenSSH's patterns."""
         compiled = [
             (pattern.startswith("!"), re.compile(translate(pattern.removeprefix("!").replace("[", "[[]"))))
@@ -66,18 +66,18 @@ class Section:
 def parse_hosts(text: str) -> list[Candidate]:
     """Return the hosts of a configuration, in the order of the file."""
     blocks = _parse_blocks(text)
-    wild = [block for block in blocks if block.wild]
+    wild = [block for block in blocks if block.wildcard_patterns]
     if sum(len(block.patterns) for block in wild) > MAX_PATTERNS:
         raise InvalidRequestError("import.too_many_patterns", limit=MAX_PATTERNS)
-    sections = [Section.of(block) for block in wild]
+    sections = [Section.compile_block(block) for block in wild]
     exact: dict[str, list[Block]] = {}
     for block in blocks:
-        for alias in () if block.wild else block.patterns:
+        for alias in () if block.wildcard_patterns else block.patterns:
             exact.setdefault(alias, []).append(block)
     first: dict[str, int] = {}
     for block in blocks:
         for alias in block.patterns:
-            if not set(alias) & WILD:
+            if not set(alias) & WILDCARDS:
                 first.setdefault(alias, block.line)
                 if len(first) > MAX_ROWS:
                     raise InvalidRequestError("import.too_many", limit=MAX_ROWS)
@@ -95,7 +95,7 @@ def _parse_blocks(text: str) -> list[Block]:
     for number, line in enumerate(split_lines(text), 1):
         if line.lstrip().startswith("#"):
             continue
-        match = WORDS.match(line)
+        match = OPTION_LINE.match(line)
         if match is None:
             continue
         keyword, rest = match[1].lower(), match[2]

@@ -66,7 +66,7 @@ def query_range(
     prometheus_source: PrometheusSource, name: str, window: QueryRange, *, total_s: float
 ) -> Reply:
     """Run one query. Raises OutgoingError; a refused query is a reply with its reason."""
-    place = parse_base_url(prometheus_source.url)
+    endpoint = parse_base_url(prometheus_source.url)
     reported = urlencode(
         {
             "query": prometheus_source.queries[name],
@@ -77,9 +77,9 @@ def query_range(
         }
     )
     secret = {"Authorization": f"Bearer {prometheus_source.token}"} if prometheus_source.token else {}
-    request = Request(place, f"{place.path}/api/v1/query_range?{reported}", secret)
+    request = Request(endpoint, f"{endpoint.path}/api/v1/query_range?{reported}", secret)
     reply = send_request(request, prometheus_source.rules, total_s=total_s)
     # 400 and 422 have a reason in the same form; other states are not from Prometheus' query API.
     if reply.status not in {200, 400, 422}:
-        raise OutgoingError("status", host=place.host, status=reply.status)
+        raise OutgoingError("status", host=endpoint.host, status=reply.status)
     return reply

@@ -11,7 +11,7 @@ from culprit.hosts.services import queries
 from culprit.hosts.services.schemas import Missing, ServiceResponse
 from culprit.infra.models.hosts.service import Service
 
-MISSING: Mapping[str, list[Missing]] = {
+MISSING_BY_SOURCE: Mapping[str, list[Missing]] = {
     "none": ["rate", "errors", "latency"],
     "prometheus": [],
     "access_log": [],
@@ -32,7 +32,7 @@ def build_services(session: Session, actor: Actor, rows: Sequence[Service]) -> l
                 "locate": row.locate,
                 "source": {"kind": row.source_kind, **row.source},
                 "has_token": row.ciphertext is not None,
-                "missing": MISSING[row.source_kind],
+                "missing": MISSING_BY_SOURCE[row.source_kind],
                 "proxy": row.source_kind == "accepts",
                 "hosts": counts.get(row.id, 0),
                 "created_at": row.created_at,

@@ -38,7 +38,7 @@ class ServiceLocator(RequestModel):
     value: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9/][A-Za-z0-9_.@:/\\-]{0,250}$")]
 
     @model_validator(mode="after")
-    def fitting(self) -> ServiceLocator:
+    def validate_port(self) -> ServiceLocator:
         """Require a number for a port."""
         if self.kind == "port" and not (self.value.isdigit() and 1 <= int(self.value) <= 65535):
             raise ValueError("a port is a number from 1 to 65535")

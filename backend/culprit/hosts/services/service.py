@@ -25,7 +25,7 @@ from culprit.hosts.services.schemas import (
     SourceQueryResult,
     Token,
 )
-from culprit.infra.db.unit_of_work import let_go
+from culprit.infra.db.unit_of_work import release_and_expire
 from culprit.infra.db.uuid7 import new_uuid7
 from culprit.infra.models.hosts.service import Service
 from culprit.infra.network.http_client import OutgoingError, check_endpoint, parse_base_url
@@ -114,7 +114,7 @@ def check_source(session: Session, actor: Actor, service_id: UUID) -> SourceChec
         source = prometheus.load_source(row, load_network_rules(session), get_vault())
     except SecretUnreadableError:
         raise ConflictError("service.token_unreadable", name=row.name) from None
-    let_go(session)
+    release_and_expire(session)
     end = time.time()
     window = QueryRange(end - CHECK_SPAN_S, end)
     results = []

@@ -77,7 +77,7 @@ def stop_with_reason(session: Session, incident: Incident, actor: Actor | None, 
     journal.append_entry(session, incident, actor, "autopilot_stopped", more={"reason": reason})
 
 
-def tiers_up_to(most: str) -> list[Tier]:
+def list_tiers_up_to(most: str) -> list[Tier]:
     """Return the tiers up to and including `most`."""
     return list(Tier)[: list(Tier).index(Tier(most)) + 1]
 
@@ -87,7 +87,7 @@ def select_next_step(snapshot: IncidentSnapshot, requested: Collection[str] = ()
     pilot = snapshot.incident.autopilot or {}
     if pilot.get("capture_count", 0) >= MAX_CAPTURES:
         return Sentence("autopilot.enough", {"count": MAX_CAPTURES})
-    tiers = tiers_up_to(pilot["tier"])
+    tiers = list_tiers_up_to(pilot["tier"])
     by_hand = {
         walked.key(step.id)
         for walked in snapshot.playbook_walks

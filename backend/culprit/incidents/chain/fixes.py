@@ -33,7 +33,7 @@ def create_fix(
 ) -> tuple[Incident, UUID]:
     """Create a planned fix. Raises NotFoundError, ConflictError, InvalidRequestError."""
     incident = journal.lock_version(session, actor, incident_id, fix_create.version)
-    hypothesis = _hypothesis(session, incident, fix_create.hypothesis_id)
+    hypothesis = _find_hypothesis(session, incident, fix_create.hypothesis_id)
     hosts = {host.id: link.role for link, host in queries.list_hosts(session, actor, incident.id)}
     if any(host_id not in hosts for host_id in fix_create.host_ids):
         raise InvalidRequestError("incident.no_host")
@@ -60,7 +60,7 @@ def create_fix(
     return incident, fix.id
 
 
-def _hypothesis(session: Session, incident: Incident, uuid: UUID | None) -> Hypothesis | None:
+def _find_hypothesis(session: Session, incident: Incident, uuid: UUID | None) -> Hypothesis | None:
     if uuid is None:
         return None
     for hypothesis in queries.list_hypotheses(session, incident.id):
@@ -95,7 +95,7 @@ def update_fix(
 ) -> Incident:
     """Mark a fix as applied or rolled back, or edit it. Raises NotFoundError, ConflictError, InvalidRequestError."""
     incident = journal.lock_version(session, actor, incident_id, fix_update.version)
-    fix = _fix(session, incident, fix_id)
+    fix = _get_fix(session, incident, fix_id)
     texts = {
         name: value.strip()
         for name in ("what", "command", "risk", "rollback")
@@ -108,7 +108,7 @@ def update_fix(
     if texts:
         journal.append_entry(session, incident, actor, "fix_updated", what=fix.what)
     if fix_update.state == "applied":
-        _apply(session, actor, incident, fix, fix_update)
+        _apply_fix(session, actor, incident, fix, fix_update)
     elif fix_update.state == "reverted":
         if fix.state == "planned":
             raise ConflictError("incident.fix_not_applied")
@@ -131,7 +131,7 @@ def _resume_alternating(session: Session, incident: Incident, fix: Fix) -> None:
             enqueue_after_commit(session, TASK, verification.id)
 
 
-def _apply(session: Session, actor: Actor, incident: Incident, fix: Fix, fix_update: FixUpdate) -> None:
+def _apply_fix(session: Session, actor: Actor, incident: Incident, fix: Fix, fix_update: FixUpdate) -> None:
     if fix.state not in {"planned", "applied", "reverted"}:
         raise ConflictError("incident.fix_judged", state=fix.state)
     at = fix_update.applied_at or utc_now()
@@ -145,7 +145,7 @@ def _apply(session: Session, actor: Actor, incident: Incident, fix: Fix, fix_upd
     journal.append_entry(session, incident, actor, "fix_applied", what=fix.what, at=at.isoformat())
 
 
-def _fix(session: Session, incident: Incident, fix_id: UUID) -> Fix:
+def _get_fix(session: Session, incident: Incident, fix_id: UUID) -> Fix:
     for fix in queries.list_fixes(session, incident.id):
         if fix.id == fix_id:
             return fix
@@ -160,7 +160,7 @@ def create_verification(
     For a planned fix it measures the side before first, and the side after when the fix is applied.
     """
     incident = journal.lock_version(session, actor, incident_id, verification_create.version)
-    fix = _fix(session, incident, fix_id)
+    fix = _get_fix(session, incident, fix_id)
     alternates = verification_create.kind == "alternating"
     if fix.state == "reverted" and not alternates:
         raise ConflictError("incident.fix_not_applied")
@@ -185,7 +185,7 @@ def create_verification(
         authorize(actor, "capture.light", hosts[item])
     runs = queries.list_runs(session, incident.id)
     before = [run.run_id for run in runs if run.role in {"evidence", "before"} and run.host_id in on]
-    hypothesis = _hypothesis(session, incident, fix.hypothesis_id)
+    hypothesis = _find_hypothesis(session, incident, fix.hypothesis_id)
     verification = Verification(
         fix_id=fix.id,
         kind=verification_create.kind,

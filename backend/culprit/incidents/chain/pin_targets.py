@@ -55,25 +55,25 @@ def resolve_pin(session: Session, actor: Actor, store: ArtifactStore, pin_create
     """Return the target of a pin, or raise InvalidRequestError if it does not exist or is not visible."""
     match pin_create:
         case LinePin():
-            return _lines(session, actor, store, pin_create.ref)
+            return _resolve_lines(session, actor, store, pin_create.ref)
         case RowPin():
-            return _row(session, actor, pin_create.ref)
+            return _resolve_row(session, actor, pin_create.ref)
         case FramePin():
-            return _frame(session, actor, store, pin_create)
+            return _resolve_frame(session, actor, store, pin_create)
         case RangePin():
-            return _range(session, actor, pin_create)
+            return _resolve_range(session, actor, pin_create)
         case ComparisonPin():
-            return _comparison(session, actor, pin_create)
+            return _resolve_comparison(session, actor, pin_create)
 
 
-def _no_target(kind: str) -> InvalidRequestError:
+def _build_missing_error(kind: str) -> InvalidRequestError:
     return InvalidRequestError("incident.pin_not_there", kind=kind)
 
 
-def _lines(session: Session, actor: Actor, store: ArtifactStore, ref: LineRef) -> PinTarget:
+def _resolve_lines(session: Session, actor: Actor, store: ArtifactStore, ref: LineRef) -> PinTarget:
     artifact = evidence.find_artifact(session, actor, ref.artifact_id)
     if artifact is None:
-        raise _no_target("line")
+        raise _build_missing_error("line")
     item, run, collector = artifact
     lines = sorted(set(ref.lines))
     texts: dict[int, str] = {}
@@ -86,12 +86,12 @@ def _lines(session: Session, actor: Actor, store: ArtifactStore, ref: LineRef) -
         except ConflictError:
             raise
         except CulpritError as error:
-            raise _no_target("line") from error
+            raise _build_missing_error("line") from error
         texts.update({line + n: text for n, text in enumerate(read)})
         if len(read) < count:
             break
     if any(line not in texts for line in lines):
-        raise _no_target("line")
+        raise _build_missing_error("line")
     snapshot = {
         "collected": True,
         "collector": collector,
@@ -104,12 +104,12 @@ def _lines(session: Session, actor: Actor, store: ArtifactStore, ref: LineRef) -
     return PinTarget(snapshot, (run.host_id,), (item.sha256,))
 
 
-def _row(session: Session, actor: Actor, ref: RowRef) -> PinTarget:
+def _resolve_row(session: Session, actor: Actor, ref: RowRef) -> PinTarget:
     row = queries.find_table(
         session, actor, ref.run_id, table_id=ref.table_id, collector=ref.collector, kind=ref.kind
     )
     if row is None or ref.row >= len(row[0].rows):
-        raise _no_target("row")
+        raise _build_missing_error("row")
     table, host_id, sha256, collector = row
     cells = [
         {"id": column["id"], "unit": column.get("unit", ""), "value": value}
@@ -125,14 +125,14 @@ def _row(session: Session, actor: Actor, ref: RowRef) -> PinTarget:
     return PinTarget(snapshot, (host_id,), (sha256,) if sha256 else ())
 
 
-def _frame(session: Session, actor: Actor, store: ArtifactStore, frame_pin: FramePin) -> PinTarget:
+def _resolve_frame(session: Session, actor: Actor, store: ArtifactStore, frame_pin: FramePin) -> PinTarget:
     profile = profiles.find_profile(session, actor, frame_pin.ref.profile_id)
     if profile is None:
-        raise _no_target("frame")
+        raise _build_missing_error("frame")
     view = profiles_service.load_view(store, profile, frame_pin.ref.filter.to_filter())
-    weight = _weight(view, frame_pin.ref.frames)
+    weight = _find_weight(view, frame_pin.ref.frames)
     if weight is None:
-        raise _no_target("frame")
+        raise _build_missing_error("frame")
     raw = profiles.find_raw_artifact(session, profile)
     snapshot = {
         "collected": view.weight > 0,
@@ -149,7 +149,7 @@ def _frame(session: Session, actor: Actor, store: ArtifactStore, frame_pin: Fram
     return PinTarget(snapshot, (profile.host_id,), (raw.sha256,) if raw else ())
 
 
-def _weight(view: ProfileView, frames: Sequence[str]) -> int | None:
+def _find_weight(view: ProfileView, frames: Sequence[str]) -> int | None:
     """Return the weight of a stack; None without such a stack. The name of the root is optional."""
     trie, names = view.profile.table.trie, view.profile.names
     if not len(trie):
@@ -158,12 +158,15 @@ def _weight(view: ProfileView, frames: Sequence[str]) -> int | None:
     nodes = [0]
     for name in path:
         nodes = [
-            child for node in nodes for child in _children(trie.end, node) if names[trie.frame[child]] == name
+            child
+            for node in nodes
+            for child in _list_children(trie.end, node)
+            if names[trie.frame[child]] == name
         ]
     return int(sum(view.total[node] for node in nodes)) if nodes else None
 
 
-def _children(end: Any, node: int) -> list[int]:
+def _list_children(end: Any, node: int) -> list[int]:
     result, at, stop = [], node + 1, int(end[node])
     while at < stop:
         result.append(at)
@@ -171,11 +174,11 @@ def _children(end: Any, node: int) -> list[int]:
     return result
 
 
-def _range(session: Session, actor: Actor, range_pin: RangePin) -> PinTarget:
+def _resolve_range(session: Session, actor: Actor, range_pin: RangePin) -> PinTarget:
     ref = range_pin.ref
     run = queries.find_visible_run(session, actor, ref.run_id)
     if run is None or run.host_id != ref.host_id or ref.to_ns <= ref.from_ns:
-        raise _no_target("range")
+        raise _build_missing_error("range")
     query = queries.select_chunks(run.id, ref.from_ns, ref.to_ns)
     if ref.metric:
         query = query.where(SeriesChunk.metric == ref.metric)
@@ -220,12 +223,12 @@ def _summarize_columns(chunk: SeriesChunk, from_ns: int, to_ns: int) -> list[Jso
     return results
 
 
-def _comparison(session: Session, actor: Actor, comparison_pin: ComparisonPin) -> PinTarget:
+def _resolve_comparison(session: Session, actor: Actor, comparison_pin: ComparisonPin) -> PinTarget:
     left, right = comparison_pin.ref.left, comparison_pin.ref.right
-    find = _runs if comparison_pin.ref.what == "runs" else _profiles
+    find = _resolve_runs if comparison_pin.ref.what == "runs" else _resolve_profiles
     sides = find(session, actor, {left, right})
     if left not in sides or right not in sides:
-        raise _no_target("comparison")
+        raise _build_missing_error("comparison")
     both = [sides[item] for item in dict.fromkeys((left, right))]
     snapshot = {
         "collected": all(item.collected for item in both),
@@ -247,7 +250,7 @@ class _Side:
     artifacts: tuple[str, ...]
 
 
-def _runs(session: Session, actor: Actor, ids: set[UUID]) -> dict[UUID, _Side]:
+def _resolve_runs(session: Session, actor: Actor, ids: set[UUID]) -> dict[UUID, _Side]:
     names = ("state", "t0_ns", "t1_ns", "number", "plan")
     return {
         row.id: _Side(
@@ -260,7 +263,7 @@ def _runs(session: Session, actor: Actor, ids: set[UUID]) -> dict[UUID, _Side]:
     }
 
 
-def _profiles(session: Session, actor: Actor, ids: set[UUID]) -> dict[UUID, _Side]:
+def _resolve_profiles(session: Session, actor: Actor, ids: set[UUID]) -> dict[UUID, _Side]:
     names = ("kind", "samples", "weight", "unit", "state")
     results = {}
     for row in session.scalars(profiles.profiles_query(actor).where(Profile.id.in_(ids))).all():

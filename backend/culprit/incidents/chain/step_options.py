@@ -53,26 +53,26 @@ class OptionValue:
     hint: OptionSource
 
 
-def _same(value: str) -> str:
+def _keep_value(value: str) -> str:
     return value
 
 
-def _address(value: str) -> str:
+def _extract_address(value: str) -> str:
     return value.rpartition(":")[0].strip("[]")
 
 
-def _port(value: str) -> str:
+def _extract_port(value: str) -> str:
     return value.rpartition(":")[2]
 
 
 #: (collector, option) → the kind of source that fills it, and the conversion. Without the option, the collector
 #: measures nothing, or a default target.
 TAKES: Mapping[tuple[str, str], tuple[str, Callable[[str], str]]] = {
-    ("accepts", "port"): ("port", _same),
-    ("app_metrics", "path"): ("access_log", _same),
-    ("app_log", "path"): ("log", _same),
-    ("tcp_probe", "address"): ("peer", _address),
-    ("tcp_probe", "port"): ("peer", _port),
+    ("accepts", "port"): ("port", _keep_value),
+    ("app_metrics", "path"): ("access_log", _keep_value),
+    ("app_log", "path"): ("log", _keep_value),
+    ("tcp_probe", "address"): ("peer", _extract_address),
+    ("tcp_probe", "port"): ("peer", _extract_port),
     ("http_probe", "url"): ("port", "http://127.0.0.1:{}/".format),
 }
 #: Names in the subject of a finding → kind of source.
@@ -104,7 +104,9 @@ def fill_options(
             if options.get(name, {}).get(option.name) or (takes is None and not option.required):
                 continue
             usable = takes is not None and not options.get(name)
-            hint = next(_fitting(name, option.name, takes, hints), None) if takes and usable else None
+            hint = (
+                next(_list_valid_sources(name, option.name, takes, hints), None) if takes and usable else None
+            )
             if takes is None or hint is None:
                 take = takes[0] if takes else "option"
                 raise InvalidRequestError(
@@ -119,7 +121,7 @@ def fill_options(
     return requested, filled
 
 
-def _fitting(
+def _list_valid_sources(
     collector: str, option: str, takes: tuple[str, Callable[[str], str]], hints: Sequence[OptionSource]
 ) -> Iterator[OptionSource]:
     """Yield the sources of that kind with a valid value for the option."""
@@ -164,13 +166,13 @@ def collect_option_sources(
     `rules` are those of the playbook of the step; their findings come before others.
     """
     return [
-        *_declared(session, incident, host),
-        *_of_scope(link),
-        *_seen(session, incident, host, rules),
+        *_list_declared_sources(session, incident, host),
+        *_list_scope_sources(link),
+        *_list_finding_sources(session, incident, host, rules),
     ]
 
 
-def _declared(session: Session, incident: Incident, host: Host) -> Iterator[OptionSource]:
+def _list_declared_sources(session: Session, incident: Incident, host: Host) -> Iterator[OptionSource]:
     named = (incident.symptom or {}).get("service")
     service = services.find_service_on_host(session, host, named) if named else None
     if service is not None and service.locate and service.locate["kind"] == "port":
@@ -184,13 +186,15 @@ def _declared(session: Session, incident: Incident, host: Host) -> Iterator[Opti
         yield OptionSource("port", str(counted.source["port"]), "service", counted.name)
 
 
-def _of_scope(link: IncidentHost) -> Iterator[OptionSource]:
+def _list_scope_sources(link: IncidentHost) -> Iterator[OptionSource]:
     kind, value = (link.scope or {}).get("kind"), (link.scope or {}).get("value")
     if kind in ("port", "process", "cgroup") and value:
         yield OptionSource(str(kind), str(value), "scope", f"{kind} {value}")
 
 
-def _seen(session: Session, incident: Incident, host: Host, rules: Collection[str]) -> Iterator[OptionSource]:
+def _list_finding_sources(
+    session: Session, incident: Incident, host: Host, rules: Collection[str]
+) -> Iterator[OptionSource]:
     """Yield the subjects of matched findings on this host, the strongest first, then values from its tables."""
     runs = [
         run.run_id
@@ -222,23 +226,25 @@ def _seen(session: Session, incident: Incident, host: Host, rules: Collection[st
         queries.list_tables(session, runs, ("listeners", "tcp_waits")), key=lambda table: order[table.run_id]
     )
     for table in tables:
-        yield from _of_listeners(table, pids) if table.kind == "listeners" else _of_waits(table)
+        yield from (
+            _list_listener_ports(table, pids) if table.kind == "listeners" else _list_waiting_addresses(table)
+        )
 
 
-def _rows(table: ResultTable) -> Iterator[dict[str, object]]:
+def _iter_rows(table: ResultTable) -> Iterator[dict[str, object]]:
     names = [column["id"] for column in table.columns]
     for row in table.rows:
         yield dict(zip(names, row, strict=False))
 
 
-def _of_listeners(table: ResultTable, pids: set[str]) -> Iterator[OptionSource]:
+def _list_listener_ports(table: ResultTable, pids: set[str]) -> Iterator[OptionSource]:
     """Yield the port of the process that evidence names, if it listens on exactly one."""
-    ports = {str(row.get("port")) for row in _rows(table) if str(row.get("pid")) in pids}
+    ports = {str(row.get("port")) for row in _iter_rows(table) if str(row.get("pid")) in pids}
     if len(ports) == 1:
         yield OptionSource("port", ports.pop(), "table", table.kind)
 
 
-def _of_waits(table: ResultTable) -> Iterator[OptionSource]:
+def _list_waiting_addresses(table: ResultTable) -> Iterator[OptionSource]:
     """Yield the remote address with the most waiting requests, if one of them is slow."""
 
     def number(row: Mapping[str, object], name: str) -> float:
@@ -247,7 +253,7 @@ def _of_waits(table: ResultTable) -> Iterator[OptionSource]:
 
     slow = [
         row
-        for row in _rows(table)
+        for row in _iter_rows(table)
         if row.get("direction") == "out" and number(row, "oldest") >= SLOW_MS and number(row, "waiting") > 0
     ]
     if slow:

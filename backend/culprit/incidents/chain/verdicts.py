@@ -35,7 +35,7 @@ from culprit.infra.models.incidents.verdict_pin import VerdictPin
 from culprit.web.errors import ConflictError, ForbiddenError, InvalidRequestError, NotFoundError
 
 #: A pin with several artifacts has the state of the worst one.
-WORST: tuple[PinState, ...] = ("altered", "gone", "intact")
+STATE_PRIORITY: tuple[PinState, ...] = ("altered", "gone", "intact")
 
 
 def _find_playbook(session: Session, incident: Incident, playbook_id: str) -> Playbook | None:
@@ -119,13 +119,13 @@ def check_pin(
     if pin is None or not seen.issuperset(pin.snapshot.get("hosts", ())):
         raise NotFoundError("incident.no_pin")
     digests = pin.snapshot.get("artifacts") or ([pin.artifact] if pin.artifact else [])
-    states = {_bytes(store, digest) for digest in digests}
-    state: PinState | None = next((item for item in WORST if item in states), None)
+    states = {_check_bytes(store, digest) for digest in digests}
+    state: PinState | None = next((item for item in STATE_PRIORITY if item in states), None)
     sent = read.build_pin(pin, queries.load_user_names(session, [pin.created_by]))
     return PinCheckResponse(**sent.model_dump(), state=state)
 
 
-def _bytes(store: ArtifactStore, digest: str) -> PinState:
+def _check_bytes(store: ArtifactStore, digest: str) -> PinState:
     try:
         store.verify(digest)
     except ArtifactAlteredError:
@@ -135,7 +135,7 @@ def _bytes(store: ArtifactStore, digest: str) -> PinState:
     return "intact"
 
 
-def _pins(session: Session, incident: Incident, ids: Sequence[UUID]) -> list[Pin]:
+def _load_pins(session: Session, incident: Incident, ids: Sequence[UUID]) -> list[Pin]:
     """Return pins of this incident, or raise InvalidRequestError."""
     mine = {pin.id: pin for pin in queries.list_pins(session, incident.id)}
     for item in ids:
@@ -150,7 +150,7 @@ def add_verdict(
     """Add a verdict of a user. It overrides the verdict of the rule; both are kept."""
     incident = journal.lock_version(session, actor, incident_id, verdict_create.version)
     about, _ = get_step_subject(session, incident, verdict_create.step)
-    pins = _pins(session, incident, verdict_create.pins)
+    pins = _load_pins(session, incident, verdict_create.pins)
     cited = [refusals.CitedPin(str(pin.id), bool(pin.snapshot.get("collected"))) for pin in pins]
     raise_invalid(refusals.check_verdict(verdict_create.verdict, cited))
     hosts = {host.id for _, host in queries.list_hosts(session, actor, incident.id)}
@@ -235,7 +235,7 @@ def reject_cause(
             raise InvalidRequestError("incident.no_cause", cause=cause)
     if cause_rejection_create.true_cause == cause_rejection_create.cause:
         raise ConflictError("incident.same_cause")
-    pins = _pins(session, incident, cause_rejection_create.pins)
+    pins = _load_pins(session, incident, cause_rejection_create.pins)
     if cause_rejection_create.true_cause is not None and not pins:
         raise InvalidRequestError("incident.correction_needs_pin")
     session.execute(

@@ -65,7 +65,7 @@ def update_playbook(
         ]
         raise_conflict(refusals.check_dismissal(mine))
         raise_invalid(refusals.check_dismissal_reason(reason))
-        steps = [gap for gap in snapshot.gaps if gap.startswith(f"{playbook_id}/")]
+        steps = [gap for gap in snapshot.open_steps if gap.startswith(f"{playbook_id}/")]
         row.dismissed_reason, row.dismissed_by, row.dismissed_at = reason, actor.id, utc_now()
         journal.append_entry(
             session,

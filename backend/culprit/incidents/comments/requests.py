@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from culprit.domain.text.mentions import LONGEST
+from culprit.domain.text.mentions import MAX_LENGTH
 from culprit.incidents.records.requests import StrictRequest
 
 CommentTarget = Literal["incident", "step", "hypothesis", "pin"]
-CommentText = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST, pattern=r"^[^\x00]+$")]
+CommentText = Annotated[str, StringConstraints(min_length=1, max_length=MAX_LENGTH, pattern=r"^[^\x00]+$")]
 
 
 class CommentCreate(StrictRequest):

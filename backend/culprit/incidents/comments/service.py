@@ -16,7 +16,7 @@ from culprit.accounts import audit
 from culprit.accounts.actor import Actor, build_actor
 from culprit.accounts.authorization import authorize, is_allowed
 from culprit.domain.notifications.message import NotificationContent
-from culprit.domain.text.mentions import MOST_MENTIONS, clean_text, find_mentions, make_excerpt
+from culprit.domain.text.mentions import MAX_MENTIONS, clean_text, find_mentions, make_excerpt
 from culprit.incidents.chain.verdicts import get_step_subject
 from culprit.incidents.comments import queries as comment_queries
 from culprit.incidents.comments.requests import CommentCreate, CommentUpdate
@@ -32,11 +32,11 @@ from culprit.infra.task_queue import enqueue_after_commit
 from culprit.web.errors import ConflictError, InvalidRequestError, NotFoundError, TooManyRequestsError
 
 RESOURCE = "incident"
-MOST = 1000
-MOST_EARLIER = 20
-PER_MINUTE = 20
-MOST_PEOPLE = 500
-SEND = "culprit.send_notification"
+MAX_COMMENTS = 1000
+MAX_EARLIER = 20
+MAX_PER_MINUTE = 20
+MAX_PEOPLE = 500
+SEND_JOB = "culprit.send_notification"
 
 
 def add_comment(
@@ -46,10 +46,10 @@ def add_comment(
     incident = _lock_incident(session, actor, incident_id)
     text = _require_text(comment_create.text)
     _require_target(session, incident, comment_create.about, comment_create.ref)
-    if comment_queries.count_comments(session, incident.id) >= MOST:
-        raise ConflictError("comment.too_many", limit=MOST)
+    if comment_queries.count_comments(session, incident.id) >= MAX_COMMENTS:
+        raise ConflictError("comment.too_many", limit=MAX_COMMENTS)
     minute_ago = utc_now() - timedelta(minutes=1)
-    if comment_queries.count_comments_since(session, actor.id, minute_ago) >= PER_MINUTE:
+    if comment_queries.count_comments_since(session, actor.id, minute_ago) >= MAX_PER_MINUTE:
         raise TooManyRequestsError("comment.too_often", retry_after_s=60)
     row = IncidentComment(
         incident_id=incident.id, about=comment_create.about, ref=comment_create.ref, text=text, by=actor.id
@@ -72,8 +72,8 @@ def edit_comment(
     text = _require_text(comment_update.text)
     if text == row.text:
         return row
-    if len(row.earlier) >= MOST_EARLIER:
-        raise ConflictError("comment.too_many_edits", limit=MOST_EARLIER)
+    if len(row.earlier) >= MAX_EARLIER:
+        raise ConflictError("comment.too_many_edits", limit=MAX_EARLIER)
     at = utc_now()
     row.earlier = [*row.earlier, {"text": row.text, "until": at.isoformat()}]
     row.text, row.edited_at = text, at
@@ -98,7 +98,7 @@ def withdraw_comment(session: Session, actor: Actor, incident_id: UUID, comment_
 def list_people(session: Session, actor: Actor, incident_id: UUID) -> list[UserAccount]:
     """List the users who see this incident and can be mentioned."""
     authorize(actor, "incident.comment")
-    return _people(session, journal.get_incident(session, actor, incident_id))
+    return _list_mentionable_users(session, journal.get_incident(session, actor, incident_id))
 
 
 def build_comments(session: Session, actor: Actor, rows: Sequence[IncidentComment]) -> list[CommentResponse]:
@@ -174,9 +174,9 @@ def _require_target(session: Session, incident: Incident, about: str, ref: str) 
         raise InvalidRequestError("comment.about_nothing")
 
 
-def _people(session: Session, incident: Incident) -> list[UserAccount]:
-    rows = comment_queries.list_enabled_users(session, 4 * MOST_PEOPLE)
-    return [row for row in rows if _can_see(session, row, incident)][:MOST_PEOPLE]
+def _list_mentionable_users(session: Session, incident: Incident) -> list[UserAccount]:
+    rows = comment_queries.list_enabled_users(session, 4 * MAX_PEOPLE)
+    return [row for row in rows if _can_see(session, row, incident)][:MAX_PEOPLE]
 
 
 def _can_see(session: Session, user: UserAccount, incident: Incident) -> bool:
@@ -188,10 +188,10 @@ def _store_mentions(session: Session, actor: Actor, incident: Incident, row: Inc
     """Store the mentioned users, and notify those with a channel once for each comment."""
     if "@" not in row.text:
         return
-    users = {item.name: item for item in _people(session, incident)}
+    users = {item.name: item for item in _list_mentionable_users(session, incident)}
     named = dict.fromkeys(mention.name for mention in find_mentions(row.text, users))
     before = {mention["id"] for mention in row.mentions}
-    new = [users[name] for name in named if str(users[name].id) not in before][: MOST_MENTIONS - len(before)]
+    new = [users[name] for name in named if str(users[name].id) not in before][: MAX_MENTIONS - len(before)]
     mentions = [
         {
             "id": str(user.id),
@@ -219,7 +219,7 @@ def _notify_mentioned(
         notification = Notification(channel_id=channel.id, about="mention", message=message.as_json())
         session.add(notification)
         session.flush()
-        enqueue_after_commit(session, SEND, notification.id)
+        enqueue_after_commit(session, SEND_JOB, notification.id)
     return bool(channels)
 
 
@@ -236,4 +236,4 @@ def _append_entry(
 
 def list_for_report(session: Session, incident: Incident) -> Iterable[IncidentComment]:
     """List the comments for a report, without withdrawn ones, the oldest first."""
-    return comment_queries.list_published_comments(session, incident.id, MOST)
+    return comment_queries.list_published_comments(session, incident.id, MAX_COMMENTS)

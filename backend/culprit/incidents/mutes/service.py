@@ -34,10 +34,10 @@ def list_mutes(
     authorize(actor, "incident.read")
     rows = mute_queries.list_mutes(session, actor, host, None if include_expired else utc_now())
     names = queries.load_user_names(session, (row[0].by for row in rows))
-    return [_read(row[0], row[1], names) for row in rows]
+    return [_build_response(row[0], row[1], names) for row in rows]
 
 
-def _read(finding_mute: FindingMute, host: str, names: dict[UUID, str]) -> MuteResponse:
+def _build_response(finding_mute: FindingMute, host: str, names: dict[UUID, str]) -> MuteResponse:
     same = ("id", "host_id", "rule", "reason", "expires_at", "created_at")
     by = (
         PersonRef(id=finding_mute.by, name=names[finding_mute.by])
@@ -83,7 +83,7 @@ def create_mute(session: Session, actor: Actor, mute_create: MuteCreate) -> Mute
         reason=reason,
         expires_at=finding_mute.expires_at.isoformat(),
     )
-    return _read(finding_mute, host.name, {actor.id: actor.name})
+    return _build_response(finding_mute, host.name, {actor.id: actor.name})
 
 
 def _append_entries(session: Session, actor: Actor, host: Host, finding_mute: FindingMute, kind: str) -> None:

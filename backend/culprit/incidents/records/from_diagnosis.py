@@ -23,7 +23,7 @@ from culprit.web.errors import NotFoundError
 #: Playbooks attached automatically; users can add more.
 MAX_PLAYBOOKS = 3
 #: The scope if that of the capture cannot be reused.
-WHOLE = ScopeRequest()
+WHOLE_HOST = ScopeRequest()
 KINDS = ("process", "cgroup", "unit", "container", "port")
 
 
@@ -54,7 +54,7 @@ def build_seed(
     if diagnosis_id is not None:
         diagnosis = diagnoses.get_diagnosis(session, actor, diagnosis_id)
         builder.hosts[diagnosis.host_id] = IncidentHostRequest(
-            host_id=diagnosis.host_id, scope=_scope(diagnosis.scope), role="suspect"
+            host_id=diagnosis.host_id, scope=_build_scope_request(diagnosis.scope), role="suspect"
         )
         result = diagnosis.result or {}
         builder.causes.update(dict.fromkeys(item["id"] for item in result.get("causes", ())))
@@ -81,16 +81,16 @@ def _add_runs(session: Session, actor: Actor, run_ids: Sequence[UUID], builder: 
         builder.runs[row.id] = row.t0_ns
         if row.host_id is not None:
             builder.hosts.setdefault(
-                row.host_id, IncidentHostRequest(host_id=row.host_id, scope=_scope(row.scope))
+                row.host_id, IncidentHostRequest(host_id=row.host_id, scope=_build_scope_request(row.scope))
             )
         for cause in (row.ranking or {}).get("causes", ()):
             builder.causes.setdefault(cause["id"], None)
 
 
-def _scope(stored: dict[str, str]) -> ScopeRequest:
+def _build_scope_request(stored: dict[str, str]) -> ScopeRequest:
     """Return the scope of a capture; the whole host for a declared service, which is resolved at every capture."""
     if stored.get("kind") not in KINDS:
-        return WHOLE
+        return WHOLE_HOST
     return ScopeRequest.model_validate({"kind": stored["kind"], "value": stored.get("value", "")})
 
 

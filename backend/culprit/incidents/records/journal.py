@@ -76,7 +76,7 @@ def lock_version(
             or len(since) == MAX_ENTRIES
             or any(each.kind not in NON_CONFLICTING_KINDS for each in since)
         ):
-            raise _stale(session, incident, since)
+            raise _build_conflict(session, incident, since)
     return incident
 
 
@@ -85,7 +85,7 @@ def require_covering_scope(session: Session, actor: Actor, incident: Incident) -
     require_covered(actor, covered=not queries.has_hidden_host(session, actor, incident.id))
 
 
-def _stale(session: Session, incident: Incident, since: Sequence[JournalEntry]) -> ConflictError:
+def _build_conflict(session: Session, incident: Incident, since: Sequence[JournalEntry]) -> ConflictError:
     names = queries.load_user_names(session, (item.by for item in since))
     who = dict.fromkeys(names.get(item.by, CULPRIT) if item.by else CULPRIT for item in since)
     return ConflictError(

@@ -102,8 +102,8 @@ class IncidentCreate(StrictRequest):
     run_ids: Annotated[list[UUID], Field(max_length=MAX_HOSTS)] = []
 
     @model_validator(mode="after")
-    def _in_order(self) -> IncidentCreate:
-        _ordered(self.window_from, self.window_to)
+    def _validate_window(self) -> IncidentCreate:
+        _require_order(self.window_from, self.window_to)
         return self
 
 
@@ -123,12 +123,12 @@ class IncidentUpdate(VersionedRequest):
     window_to: PlausibleTime | None = None
 
     @model_validator(mode="after")
-    def _in_order(self) -> IncidentUpdate:
-        _ordered(self.window_from, self.window_to)
+    def _validate_window(self) -> IncidentUpdate:
+        _require_order(self.window_from, self.window_to)
         return self
 
 
-def _ordered(begin: datetime | None, end: datetime | None) -> None:
+def _require_order(begin: datetime | None, end: datetime | None) -> None:
     if begin is not None and end is not None and end < begin:
         raise ValueError("the window ends before it begins")
 

@@ -14,7 +14,7 @@ from culprit.incidents.records.queries import Rows
 from culprit.infra.models.analysis.evaluation import Evaluation
 from culprit.infra.models.analysis.finding import StoredFinding
 
-DOUBTED = "$[*] ? (@.numbers.size() > 0 && @.reason != null).rule"
+DOUBTFUL_RULES_PATH = "$[*] ? (@.numbers.size() > 0 && @.reason != null).rule"
 
 
 def list_findings(
@@ -47,7 +47,7 @@ def list_rule_summaries(session: Session, run_ids: Collection[UUID]) -> Rows:
         Evaluation.run_id,
         names(Evaluation.not_matched, "$[*].rule").label("not_matched"),
         names(Evaluation.not_evaluated, "$[*].rule").label("not_evaluated"),
-        names(Evaluation.not_evaluated, DOUBTED).label("doubted"),
+        names(Evaluation.not_evaluated, DOUBTFUL_RULES_PATH).label("doubted"),
     )
     return session.execute(query.where(Evaluation.run_id.in_(run_ids))).all()
 

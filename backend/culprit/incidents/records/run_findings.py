@@ -29,7 +29,7 @@ def load_run_findings(session: Session, runs: Rows, rules: Collection[str]) -> d
     for run in runs:
         by_host[str(run.host_id)].append(run.run_id)
     requested = _build_request(session, by_host.values(), rules)
-    message = _words(session, requested)
+    message = _load_finding_texts(session, requested)
     return {
         host: [
             RunEvaluation(str(run), {rule: tuple(result) for rule, result in message[run].items()})
@@ -71,7 +71,7 @@ def select_runs_per_rule(
     return run_rules
 
 
-def _words(session: Session, run_rules: RunRules) -> dict[UUID, dict[str, list[Finding]]]:
+def _load_finding_texts(session: Session, run_rules: RunRules) -> dict[UUID, dict[str, list[Finding]]]:
     findings: dict[UUID, dict[str, list[Finding]]] = defaultdict(lambda: defaultdict(list))
     if not run_rules:
         return findings

@@ -148,7 +148,7 @@ def update_incident(
     if "owner_id" in incident_update.model_fields_set:
         _set_owner(session, actor, incident, incident_update.owner_id)
     if incident_update.state is not None and incident_update.state != incident.state:
-        _move(session, actor, incident, incident_update.state, incident_update.reason)
+        _change_state(session, actor, incident, incident_update.state, incident_update.reason)
     return incident
 
 
@@ -173,30 +173,32 @@ def may_own(role: str) -> bool:
     return rank_role(role) >= rank_role(ACTIONS["incident.edit"])
 
 
-def _move(session: Session, actor: Actor, incident: Incident, to: str, reason: str) -> None:
+def _change_state(session: Session, actor: Actor, incident: Incident, to: str, reason: str) -> None:
     if "resolved" in {to, incident.state}:
         authorize(actor, "incident.resolve")
     session.flush()
     snapshot = load_snapshot(session, None, incident)
     facts = refusals.IncidentFacts(
-        [hypothesis.state for hypothesis in snapshot.hypotheses], snapshot.list_fix_facts(), snapshot.gaps
+        [hypothesis.state for hypothesis in snapshot.hypotheses],
+        snapshot.list_fix_facts(),
+        snapshot.open_steps,
     )
     raise_conflict(refusals.check_transition(incident.state, to, reason, facts))
     previous, incident.state = incident.state, to
     if incident.owner_id is None and to != "open":
         incident.owner_id = actor.id
     incident.resolved_at = utc_now() if to == "resolved" else None
-    more = {"unanswered": snapshot.unanswered} if to == "resolved" else {}
+    more = {"unanswered": snapshot.unanswered_steps} if to == "resolved" else {}
     journal.append_entry(
         session, incident, actor, "state_changed", note=reason, more=more, previous=previous, to=to
     )
     audit.record_action(
         session, actor, "incident.state", RESOURCE, incident.id, previous=previous, to=to, reason=reason
     )
-    _outcomes(session, actor, incident, previous, snapshot.hypotheses)
+    _update_outcomes(session, actor, incident, previous, snapshot.hypotheses)
 
 
-def _outcomes(
+def _update_outcomes(
     session: Session, actor: Actor, incident: Incident, previous: str, hypotheses: Iterable[Hypothesis]
 ) -> None:
     """Record the confirmed causes of a resolved incident as right; remove these outcomes when it is reopened."""
@@ -237,7 +239,7 @@ def _set_hosts(
     for incident_host_request in incident_host_requests:
         if incident_host_request.host_id not in hosts:
             raise NotFoundError("host.not_found")
-        values = {"scope": _scope(incident_host_request.scope), "role": incident_host_request.role}
+        values = {"scope": _parse_scope(incident_host_request.scope), "role": incident_host_request.role}
         row = insert(IncidentHost).values(
             incident_id=incident.id, host_id=incident_host_request.host_id, **values
         )
@@ -246,7 +248,7 @@ def _set_hosts(
     return hosts
 
 
-def _scope(scope_request: ScopeRequest) -> dict[str, str]:
+def _parse_scope(scope_request: ScopeRequest) -> dict[str, str]:
     try:
         return Scope(scope_request.kind, scope_request.value).to_json()
     except ValueError as error:

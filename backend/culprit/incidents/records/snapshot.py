@@ -119,12 +119,12 @@ class IncidentSnapshot:
         return [walk for walk in self.playbook_walks if self.playbook_states[walk.playbook.id] == "active"]
 
     @cached_property
-    def gaps(self) -> list[str]:
+    def open_steps(self) -> list[str]:
         """The open steps on the paths of active playbooks. A resolved incident has none."""
         return [key for walked in self.active_walks for key in list_gaps(walked, self.waivers)]
 
     @cached_property
-    def unanswered(self) -> list[str]:
+    def unanswered_steps(self) -> list[str]:
         """The unanswered steps of all paths, including dismissed playbooks and waived steps."""
         return [key for walked in self.playbook_walks for key in list_gaps(walked, ())]
 

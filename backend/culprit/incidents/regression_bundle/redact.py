@@ -9,7 +9,7 @@ from culprit.infra.artifacts.stored_part import StoredPart
 
 PROBE_BYTES = 1 << 13
 LINE_MAX = 1 << 20
-SHORTEST = 4
+MIN_NAME_LENGTH = 4
 """Minimum length of a name that is replaced everywhere; `db` or `vm` would match unrelated words."""
 
 _HEADER = re.compile(rb"^(# hostname : ?|Linux \S+ \()[^)\s]+")
@@ -24,11 +24,11 @@ def redact_names(part: StoredPart, names: Mapping[str, str]) -> Iterator[bytes] 
     with part.open() as stream:
         if b"\0" in stream.read(PROBE_BYTES):
             return None
-    return _lines(part, names)
+    return _redact_lines(part, names)
 
 
-def _lines(part: StoredPart, names: Mapping[str, str]) -> Iterator[bytes]:
-    known = {name.encode(): status.encode() for name, status in names.items() if len(name) >= SHORTEST}
+def _redact_lines(part: StoredPart, names: Mapping[str, str]) -> Iterator[bytes]:
+    known = {name.encode(): status.encode() for name, status in names.items() if len(name) >= MIN_NAME_LENGTH}
     longest_first = sorted(known, key=len, reverse=True)
     words = re.compile(rb"(?<![\w-])(?:" + b"|".join(map(re.escape, longest_first)) + rb")(?![\w-])")
     with part.open() as stream:

@@ -34,19 +34,19 @@ from culprit.web.errors import TooLargeError
 FORMAT = "culprit-incident"
 FORMAT_VERSION = 1
 MAX_BYTES = 1 << 30
-IN_MEMORY = 8 << 20
-PIECE = 1 << 18
+MAX_MEMORY_BYTES = 8 << 20
+CHUNK_BYTES = 1 << 18
 
 
 def write_bundle(session: Session, actor: Actor, store: ArtifactStore, incident: Incident) -> IO[bytes]:
     """Return the bundle as an open file at its start, or raise TooLargeError."""
     snapshot = load_snapshot(session, actor, incident)
-    run_ids = _cited(snapshot)
+    run_ids = _list_cited_runs(snapshot)
     rows = queries.list_artifacts(session, run_ids) if run_ids else []
     size = sum({row[0].sha256: row[0].size for row in rows}.values())
     if size > MAX_BYTES:
         raise TooLargeError("incident.bundle_too_large", mib=size >> 20, most=MAX_BYTES >> 20)
-    file: IO[bytes] = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - the sender closes it
+    file: IO[bytes] = tempfile.SpooledTemporaryFile(MAX_MEMORY_BYTES)  # noqa: SIM115 - the sender closes it
     listed: list[Json] = []
     names = {host.name: f"host-{n}" for n, (_, host) in enumerate(snapshot.hosts, start=1)}
     numbers = {run_id: f"run-{n}" for n, run_id in enumerate(run_ids, start=1)}
@@ -54,7 +54,7 @@ def write_bundle(session: Session, actor: Actor, store: ArtifactStore, incident:
         written: dict[str, Json] = {}
         for artifact, collector in rows:
             if artifact.sha256 not in written:
-                written[artifact.sha256] = _put(archive, store, artifact, names, len(written) + 1)
+                written[artifact.sha256] = _write_artifact(archive, store, artifact, names, len(written) + 1)
             listed.append(
                 {
                     "run": numbers[artifact.run_id],
@@ -63,13 +63,13 @@ def write_bundle(session: Session, actor: Actor, store: ArtifactStore, incident:
                     **written[artifact.sha256],
                 }
             )
-        manifest = _manifest(session, snapshot, numbers, listed)
+        manifest = _build_manifest(session, snapshot, numbers, listed)
         archive.writestr("manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False, sort_keys=True))
     file.seek(0)
     return file
 
 
-def _put(
+def _write_artifact(
     archive: zipfile.ZipFile, store: ArtifactStore, artifact: Artifact, names: Mapping[str, str], number: int
 ) -> Json:
     """Write an unpacked artifact; `file` is None if it is deleted, altered or binary."""
@@ -101,11 +101,11 @@ def _put(
 def read_chunks(file: IO[bytes]) -> Iterator[bytes]:
     """Yield a file in chunks, and close it at the end."""
     with file:
-        while piece := file.read(PIECE):
+        while piece := file.read(CHUNK_BYTES):
             yield piece
 
 
-def _cited(snapshot: IncidentSnapshot) -> list[UUID]:
+def _list_cited_runs(snapshot: IncidentSnapshot) -> list[UUID]:
     """Return the runs that verdicts or pins cite, or that judge a fix."""
     cited = {
         UUID(host.run)
@@ -120,7 +120,7 @@ def _cited(snapshot: IncidentSnapshot) -> list[UUID]:
     return [run.run_id for run in snapshot.runs if run.run_id in cited or run.role != "evidence"]
 
 
-def _manifest(
+def _build_manifest(
     session: Session, snapshot: IncidentSnapshot, numbers: dict[UUID, str], artifacts: list[Json]
 ) -> Json:
     hosts = {host.id: f"host-{n}" for n, (_, host) in enumerate(snapshot.hosts, start=1)}

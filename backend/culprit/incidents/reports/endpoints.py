@@ -32,7 +32,7 @@ router = APIRouter(tags=["reports"])
 ReportNamesResponse = dict[str, dict[str, Annotated[str, Field(description="The pseudonym of an original")]]]
 
 
-def _approval(request: Request) -> bool:
+def _is_approval_required(request: Request) -> bool:
     settings: Settings = request.app.state.settings
     return settings.report_approval
 
@@ -53,7 +53,7 @@ def create_report(  # noqa: PLR0917
 
     def make() -> ReportResponse:
         report = service.create_report(db, actor, incident_id, body)
-        return responses.build_report(db, actor, report, needs_approval=_approval(request))
+        return responses.build_report(db, actor, report, needs_approval=_is_approval_required(request))
 
     return once(body, make)
 
@@ -62,7 +62,7 @@ def create_report(  # noqa: PLR0917
 def get_report(report_id: UUID, request: Request, db: DbDep, actor: CurrentActor) -> ReportResponse:
     """Return a draft with its frozen versions and share links."""
     report = service.get_report(db, actor, report_id)
-    return responses.build_report(db, actor, report, needs_approval=_approval(request))
+    return responses.build_report(db, actor, report, needs_approval=_is_approval_required(request))
 
 
 @router.patch("/reports/{report_id}")
@@ -71,7 +71,7 @@ def update_report(
 ) -> ReportResponse:
     """Update the draft; frozen versions do not change."""
     item = service.update_report(db, actor, report_id, body)
-    return responses.build_report(db, actor, item, needs_approval=_approval(request))
+    return responses.build_report(db, actor, item, needs_approval=_is_approval_required(request))
 
 
 @router.get("/reports/{report_id}/preview")

@@ -31,7 +31,7 @@ from culprit.web.errors import ConflictError, TooLargeError
 
 MAX_BYTES = 24 << 20
 #: Fields with text or hashes of Culprit, never of a host or a user.
-OWN = frozenset(
+OWN_FIELDS = frozenset(
     {
         "format", "culprit", "language", "zone", "preset", "redacted", "at", "from", "to", "opened_at", "resolved_at",
         "detected_at", "mitigated_at", "due", "rule", "rule_title", "measure", "measure_title", "op", "key", "step",
@@ -69,7 +69,7 @@ def build_content(session: Session, actor: Actor, store: ArtifactStore, report: 
         _build_rules(session, report, raw), pseudonym_map.open_names(before, get_vault()) if before else None
     )
     _redact_content(redactor, raw)
-    redactor.learn()
+    redactor.learn_names()
     content = _redact_content(redactor, raw)
     content["hosts"] = [
         {name: value for name, value in host.items() if name != "id"} for host in content["hosts"]
@@ -82,7 +82,7 @@ def _redact_content(redactor: Redactor, raw: Json) -> Json:
     return {
         name: _redact_trees(redactor, value)
         if name == "trees"
-        else redactor.value({name: value}, own=OWN)[name]
+        else redactor.redact_value({name: value}, own=OWN_FIELDS)[name]
         for name, value in raw.items()
     }
 
@@ -113,10 +113,12 @@ def _redact_trees(redactor: Redactor, trees: list[Json]) -> list[Json]:
     for item in trees:
         tree = item["tree"]
         kernel = [kind in {"kernel", "pruned", "root", "idle"} for kind in tree["kind"]]
-        names = [redactor.frame(name, kernel=of) for name, of in zip(tree["name"], kernel, strict=True)]
-        modules = [redactor.frame(name, kernel=True) for name in tree["module"]]
-        displayed = {name: redactor.text(item[name]) for name in ("host",)}
-        frames = [redactor.frame(name) for name in item["frames"]]
+        names = [
+            redactor.redact_frame(name, kernel=of) for name, of in zip(tree["name"], kernel, strict=True)
+        ]
+        modules = [redactor.redact_frame(name, kernel=True) for name in tree["module"]]
+        displayed = {name: redactor.redact_text(item[name]) for name in ("host",)}
+        frames = [redactor.redact_frame(name) for name in item["frames"]]
         results.append(
             {**item, **displayed, "frames": frames, "tree": {**tree, "name": names, "module": modules}}
         )
@@ -159,7 +161,7 @@ def preview_redaction(
 def _list_lines(value: Any, name: str = "") -> Iterator[str]:
     """Return every text of a structure that comes from people or hosts."""
     if isinstance(value, str):
-        if name not in OWN:
+        if name not in OWN_FIELDS:
             yield from value.splitlines()
     elif isinstance(value, dict):
         for key, inside in value.items():

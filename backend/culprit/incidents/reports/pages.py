@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import Response
 
-from culprit.domain.reports.render import STYLE_CSP, html_page, markdown_text
+from culprit.domain.reports.render import STYLE_CSP, render_html_page, render_markdown_page
 from culprit.incidents.reports.freeze import open_content
 from culprit.incidents.reports.requests import Form
 from culprit.infra.models.reports.report_version import ReportVersion
@@ -31,7 +31,10 @@ TYPES = {
 def build_page(content: Json, digest: str, number: int | None, status: int = 200) -> Response:
     """Build the page for a browser."""
     return Response(
-        html_page(content, digest, number), status, media_type="text/html; charset=utf-8", headers=HEADERS
+        render_html_page(content, digest, number),
+        status,
+        media_type="text/html; charset=utf-8",
+        headers=HEADERS,
     )
 
 
@@ -45,9 +48,9 @@ def build_file(version: ReportVersion, form: Form) -> Response:
     content = open_content(version)
     media, suffix = TYPES[form]
     if form == "html":
-        text = html_page(content, version.sha256, version.number)
+        text = render_html_page(content, version.sha256, version.number)
     elif form == "markdown":
-        text = markdown_text(content, version.sha256, version.number)
+        text = render_markdown_page(content, version.sha256, version.number)
     else:
         text = version.content
     name = f"incident-{content['incident']['number']}-report-{version.number}.{suffix}"

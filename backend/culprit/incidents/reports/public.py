@@ -15,7 +15,7 @@ router = APIRouter(prefix=pages.PREFIX, include_in_schema=False)
 PER_MINUTE = 120
 """Maximum number of requests of an address per minute, valid or not. A page is one request."""
 
-NOTHING = "There is no such report, or no longer.\n没有这份报告，或链接已失效。\n"
+NOT_FOUND_TEXT = "There is no such report, or no longer.\n没有这份报告，或链接已失效。\n"
 
 
 def build_rate_limiter(redis_url: str | None) -> RateLimiter:
@@ -23,7 +23,7 @@ def build_rate_limiter(redis_url: str | None) -> RateLimiter:
     return RateLimiter(PER_MINUTE, "report.too_often", redis_url)
 
 
-def _open(request: Request, db: DbDep, token: str, form: Form | None) -> Response:
+def _open_report(request: Request, db: DbDep, token: str, form: Form | None) -> Response:
     address = get_client_address(request) or ""
     limiter: RateLimiter = request.app.state.report_rate_limiter
     try:
@@ -33,31 +33,31 @@ def _open(request: Request, db: DbDep, token: str, form: Form | None) -> Respons
         return Response(str(error.retry_after_s), 429, media_type="text/plain", headers=wait)
     result = shares.record_visit(db, token, address, request.headers.get("user-agent", ""), form or "page")
     if result is None:
-        return _nothing()
+        return _build_not_found()
     return pages.build_file(result[1], form) if form else pages.build_public_page(result[1])
 
 
-def _nothing() -> Response:
-    return Response(NOTHING, 404, media_type="text/plain; charset=utf-8", headers=pages.HEADERS)
+def _build_not_found() -> Response:
+    return Response(NOT_FOUND_TEXT, 404, media_type="text/plain; charset=utf-8", headers=pages.HEADERS)
 
 
 @router.get("/{token}")
 def read_report(token: str, request: Request, db: DbDep) -> Response:
     """Return the report as a page."""
-    return _open(request, db, token, None)
+    return _open_report(request, db, token, None)
 
 
 @router.get("/{token}/{form}")
-def keep_report(token: str, form: str, request: Request, db: DbDep) -> Response:
+def download_report_file(token: str, form: str, request: Request, db: DbDep) -> Response:
     """Return the report as a download."""
     for known in ("html", "markdown", "json"):
         if form == known:
-            return _open(request, db, token, known)
-    return _nothing()
+            return _open_report(request, db, token, known)
+    return _build_not_found()
 
 
 @router.get("")
 @router.get("/{anything:path}")
-def answer_not_found(anything: str = "") -> Response:
+def respond_not_found(anything: str = "") -> Response:
     """Return 404 for every other path below."""
-    return _nothing()
+    return _build_not_found()

@@ -26,8 +26,8 @@ from culprit.infra.models.reports.report_visit import ReportVisit
 
 DAY = timedelta(days=1)
 MAX_ENTRIES = 100
-MOST_VISITS = 1000
-MOST_NAMES = 20_000
+MAX_VISITS = 1000
+MAX_NAMES = 20_000
 
 
 def list_reports(session: Session, incident_id: UUID) -> Sequence[Report]:
@@ -55,8 +55,10 @@ def list_events(session: Session, whole: IncidentResponse) -> list[tuple[Reporte
         select(ReportedEvent, UserAccount.name)
         .join(UserAccount, UserAccount.id == ReportedEvent.reported_by)
         .where(
-            or_(*(ReportedEvent.about(host.id) for host in whole.hosts)) if whole.hosts else false(),
-            ReportedEvent.within(to_ns(whole.window.from_ - DAY), to_ns(end) + 1),
+            or_(*(ReportedEvent.build_host_condition(host.id) for host in whole.hosts))
+            if whole.hosts
+            else false(),
+            ReportedEvent.build_range_condition(to_ns(whole.window.from_ - DAY), to_ns(end) + 1),
         )
         .order_by(ReportedEvent.t_ns.desc())
         .limit(MAX_ENTRIES)
@@ -68,7 +70,7 @@ def list_versions(session: Session, actor: Actor, report_id: UUID) -> list[Repor
     """Return the frozen versions visible to the actor, the newest first."""
     query = select(ReportVersion).where(ReportVersion.report_id == report_id)
     versions = session.scalars(query.order_by(ReportVersion.number.desc())).all()
-    return [item for item in versions if _all_seen(session, actor, item.hosts)]
+    return [item for item in versions if _can_see_all(session, actor, item.hosts)]
 
 
 def find_version(
@@ -84,10 +86,10 @@ def find_version(
     if lock:
         query = query.with_for_update(of=ReportVersion).execution_options(populate_existing=True)
     row = session.scalar(query)
-    return row if row is not None and _all_seen(session, actor, row.hosts) else None
+    return row if row is not None and _can_see_all(session, actor, row.hosts) else None
 
 
-def _all_seen(session: Session, actor: Actor, hosts: Collection[str]) -> bool:
+def _can_see_all(session: Session, actor: Actor, hosts: Collection[str]) -> bool:
     if actor.unrestricted or not hosts:
         return True
     uuids = {UUID(host) for host in hosts}
@@ -138,15 +140,15 @@ def count_visits(session: Session, share_ids: Collection[UUID]) -> dict[UUID, in
 def list_visits(session: Session, share_id: UUID) -> Sequence[ReportVisit]:
     """Return the visits of a link, the newest first."""
     query = select(ReportVisit).where(ReportVisit.share_id == share_id).order_by(ReportVisit.id.desc())
-    return session.scalars(query.limit(MOST_VISITS)).all()
+    return session.scalars(query.limit(MAX_VISITS)).all()
 
 
 def list_known_names(session: Session) -> tuple[frozenset[str], frozenset[str]]:
     """Return (names and addresses of all hosts, names of all people and host accounts), regardless of visibility."""
     hosts: Sequence[Row[*tuple[Any, ...]]] = session.execute(
-        select(Host.name, Host.address, Host.username).limit(MOST_NAMES)
+        select(Host.name, Host.address, Host.username).limit(MAX_NAMES)
     ).all()
-    people = session.scalars(select(UserAccount.name).limit(MOST_NAMES)).all()
+    people = session.scalars(select(UserAccount.name).limit(MAX_NAMES)).all()
     return (
         frozenset(name for row in hosts for name in (row.name, row.address) if name),
         frozenset({*people, *(row.username for row in hosts if row.username)}),

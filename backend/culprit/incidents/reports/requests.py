@@ -28,13 +28,13 @@ MAX_FOLLOW_UPS = 100
 MAX_DAYS = 90
 
 
-def _known(zone: str) -> str:
+def _validate_zone(zone: str) -> str:
     if zone not in available_timezones():
         raise ValueError("not a time zone of the IANA database")
     return zone
 
 
-Zone = Annotated[str, StringConstraints(max_length=60), AfterValidator(_known)]
+Zone = Annotated[str, StringConstraints(max_length=60), AfterValidator(_validate_zone)]
 Kinds = Annotated[list[Kind], Field(max_length=20)]
 Words = Annotated[list[Word], Field(max_length=MAX_WORDS)]
 

@@ -27,8 +27,18 @@ from culprit.infra.models.reports.report import Report
 from culprit.infra.models.reports.report_share import ReportShare
 from culprit.infra.models.reports.report_version import ReportVersion
 
-SAME = ("id", "incident_id", "title", "language", "preset", "version", "frozen", "created_at", "updated_at")
-WRITTEN = (
+COPIED_FIELDS = (
+    "id",
+    "incident_id",
+    "title",
+    "language",
+    "preset",
+    "version",
+    "frozen",
+    "created_at",
+    "updated_at",
+)
+TEXT_FIELDS = (
     "zone",
     "kinds",
     "words",
@@ -45,12 +55,13 @@ def build_summaries(session: Session, rows: Sequence[Report]) -> list[ReportSumm
     """Build the list of reports."""
     user_names = load_user_names(session, [row.created_by for row in rows])
     return [
-        ReportSummary(**_same(row), created_by=build_user_ref(row.created_by, user_names)) for row in rows
+        ReportSummary(**_copy_fields(row), created_by=build_user_ref(row.created_by, user_names))
+        for row in rows
     ]
 
 
-def _same(report: Report) -> dict[str, Any]:
-    return {name: getattr(report, name) for name in SAME}
+def _copy_fields(report: Report) -> dict[str, Any]:
+    return {name: getattr(report, name) for name in COPIED_FIELDS}
 
 
 def build_report(session: Session, actor: Actor, report: Report, *, needs_approval: bool) -> ReportResponse:
@@ -68,12 +79,12 @@ def build_report(session: Session, actor: Actor, report: Report, *, needs_approv
         ],
     )
     return ReportResponse(
-        **_same(report),
-        **{name: getattr(report, name) for name in WRITTEN},
+        **_copy_fields(report),
+        **{name: getattr(report, name) for name in TEXT_FIELDS},
         number=incident.number,
         created_by=build_user_ref(report.created_by, user_names),
-        versions=[_version(each, user_names) for each in frozen],
-        shares=_shares(session, links, {each.id: each.number for each in frozen}, user_names),
+        versions=[_build_version_summary(each, user_names) for each in frozen],
+        shares=_build_shares(session, links, {each.id: each.number for each in frozen}, user_names),
         permissions=ReportPermissions(
             edit=is_allowed(actor, "report.edit"),
             approve=is_allowed(actor, "report.approve"),
@@ -84,11 +95,11 @@ def build_report(session: Session, actor: Actor, report: Report, *, needs_approv
     )
 
 
-def _version(report_version: ReportVersion, names: Names) -> VersionSummary:
-    return VersionSummary(**_frozen(report_version, names))
+def _build_version_summary(report_version: ReportVersion, names: Names) -> VersionSummary:
+    return VersionSummary(**_copy_version_fields(report_version, names))
 
 
-def _frozen(report_version: ReportVersion, names: Names) -> dict[str, Any]:
+def _copy_version_fields(report_version: ReportVersion, names: Names) -> dict[str, Any]:
     same = ("id", "report_id", "number", "sha256", "counts", "created_at", "approved_at")
     return {
         **{name: getattr(report_version, name) for name in same},
@@ -102,10 +113,12 @@ def _frozen(report_version: ReportVersion, names: Names) -> dict[str, Any]:
 def build_version(session: Session, report_version: ReportVersion) -> VersionResponse:
     """Build a frozen version with its content. Raises ConflictError if its bytes were altered."""
     user_names = load_user_names(session, [report_version.created_by, report_version.approved_by])
-    return VersionResponse(**_frozen(report_version, user_names), content=freeze.open_content(report_version))
+    return VersionResponse(
+        **_copy_version_fields(report_version, user_names), content=freeze.open_content(report_version)
+    )
 
 
-def _shares(
+def _build_shares(
     session: Session, links: Sequence[ReportShare], numbers: dict[UUID, int], names: Names
 ) -> list[ShareResponse]:
     visits = queries.count_visits(session, [link.id for link in links]) if links else {}

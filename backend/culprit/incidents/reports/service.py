@@ -23,7 +23,7 @@ from culprit.infra.models.reports.report import Report
 from culprit.infra.models.reports.report_version import ReportVersion
 from culprit.web.errors import ConflictError, InvalidRequestError, NotFoundError
 
-MOST = 100
+MAX_REPORTS = 100
 """Maximum number of reports of an incident."""
 
 
@@ -55,8 +55,8 @@ def create_report(session: Session, actor: Actor, incident_id: UUID, body: Repor
     incident = journal.get_incident(session, actor, incident_id)
     journal.require_covering_scope(session, actor, incident)
     count = queries.count_reports(session, incident.id)
-    if count >= MOST:
-        raise ConflictError("report.too_many", most=MOST)
+    if count >= MAX_REPORTS:
+        raise ConflictError("report.too_many", most=MAX_REPORTS)
     whole = read.build_incident(session, actor, incident)
     report = Report(
         incident_id=incident.id,
@@ -64,7 +64,7 @@ def create_report(session: Session, actor: Actor, incident_id: UUID, body: Repor
         language=body.language,
         zone=body.zone,
         preset=body.preset,
-        kinds=_ordered(PRESETS[body.preset]),
+        kinds=_sort_kinds(PRESETS[body.preset]),
         words=[],
         follow_ups=[],
         summary=draft.write_summary(whole, body.language, body.zone),
@@ -89,9 +89,9 @@ def update_report(session: Session, actor: Actor, report_id: UUID, body: ReportU
             raise InvalidRequestError("report.field_needed", field=name)
         setattr(item, name, value)
     if body.preset is not None and body.preset != item.preset:
-        item.preset, item.kinds = body.preset, _ordered(PRESETS[body.preset])
+        item.preset, item.kinds = body.preset, _sort_kinds(PRESETS[body.preset])
     if body.kinds is not None:
-        item.kinds = _ordered(body.kinds)
+        item.kinds = _sort_kinds(body.kinds)
     if body.words is not None:
         item.words = list(dict.fromkeys(body.words))
     if body.follow_ups is not None:
@@ -111,5 +111,5 @@ def freeze_now(
     return freeze.freeze_report(session, actor, store, lock_report(session, actor, report_id, body.version))
 
 
-def _ordered(kinds: Collection[str]) -> list[str]:
+def _sort_kinds(kinds: Collection[str]) -> list[str]:
     return [kind for kind in KINDS if kind in kinds]

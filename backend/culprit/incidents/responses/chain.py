@@ -37,7 +37,7 @@ def build_user_ref(user_id: UUID | None, names: Names) -> PersonRef | None:
     return PersonRef(id=user_id, name=names[user_id]) if user_id in names and user_id else None
 
 
-def _text(text: Text) -> LocalizedText:
+def _to_text(text: Text) -> LocalizedText:
     return LocalizedText(en=text.en, zh=text.zh)
 
 
@@ -70,8 +70,8 @@ def build_steps(snapshot: IncidentSnapshot, names: Names) -> list[StepResponse]:
             key=key,
             playbook=walked.playbook.id,
             step=step.id,
-            question=_text(step.question),
-            instructions=_text(step.instructions) if step.instructions else None,
+            question=_to_text(step.question),
+            instructions=_to_text(step.instructions) if step.instructions else None,
             about=step.about if step.about in GATES else walked.key(step.about),
             finding=step.finding,
             on_path=step.id in walked.chain.path,

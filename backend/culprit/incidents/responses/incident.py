@@ -99,7 +99,7 @@ def build_incident(
         created_at=incident.created_at,
         updated_at=incident.updated_at,
         resolved_at=incident.resolved_at,
-        times=_times(session, incident),
+        times=_build_state_times(session, incident),
         symptom=Symptom(**incident.symptom),
         window=IncidentWindowResponse(from_=incident.window_from, to=incident.window_to),
         hosts=[
@@ -120,30 +120,30 @@ def build_incident(
             )
             for person in people
         ],
-        playbooks=[_playbook(snapshot, playbook, names) for playbook in snapshot.playbooks],
+        playbooks=[_build_playbook(snapshot, playbook, names) for playbook in snapshot.playbooks],
         hypotheses=chain.build_hypotheses(snapshot),
         steps=chain.build_steps(snapshot, names),
-        gaps=snapshot.gaps,
+        gaps=snapshot.open_steps,
         next_playbooks=sorted(
             {walk.chain.next_playbook for walk in snapshot.playbook_walks if walk.chain.next_playbook}
         ),
-        next=_next_step(session, snapshot),
+        next=_build_next_step(session, snapshot),
         causes=chain.build_causes(snapshot),
-        rejected_causes=_rejected_causes(snapshot, names),
-        fixes=_fixes(snapshot, names),
+        rejected_causes=_build_rejections(snapshot, names),
+        fixes=_build_fixes(snapshot, names),
         pins=[build_pin(pin, names) for pin in snapshot.pins],
-        runs=_runs(snapshot),
-        diagnoses=_diagnoses(session, actor, incident),
-        permissions=_permissions(actor),
+        runs=_build_runs(snapshot),
+        diagnoses=_build_diagnoses(session, actor, incident),
+        permissions=_build_permissions(actor),
         autopilot=AutopilotResponse(**{**pilot, "by": build_user_ref(pilot_by, names)}) if pilot else None,
         needs_symptom_check=incident.state != "resolved"
         and any(fix.state == "verified" for fix in snapshot.fixes),
-        origin=_origin(origin, snapshot, names) if origin else None,
+        origin=_build_origin(origin, snapshot, names) if origin else None,
         created_id=created_id,
     )
 
 
-def _origin(
+def _build_origin(
     incident_origin: IncidentOrigin, snapshot: IncidentSnapshot, names: Names
 ) -> IncidentOriginResponse:
     """Build the origin. Differences on hidden hosts and runs are counted, not listed."""
@@ -166,7 +166,7 @@ def _origin(
     )
 
 
-def _next_step(session: Session, snapshot: IncidentSnapshot) -> NextStepResponse | None:
+def _build_next_step(session: Session, snapshot: IncidentSnapshot) -> NextStepResponse | None:
     result = snapshot.propose_next_step()
     host = next(
         (item for _, item in snapshot.hosts if result is not None and str(item.id) == result.host), None
@@ -176,7 +176,7 @@ def _next_step(session: Session, snapshot: IncidentSnapshot) -> NextStepResponse
     )
 
 
-def _playbook(
+def _build_playbook(
     snapshot: IncidentSnapshot, incident_playbook: IncidentPlaybook, names: Names
 ) -> IncidentPlaybookResponse:
     shipped = playbook_versions.get_catalog_version(incident_playbook.playbook_id)
@@ -196,7 +196,7 @@ def _playbook(
     )
 
 
-def _rejected_causes(snapshot: IncidentSnapshot, names: Names) -> list[CauseRejectionResponse]:
+def _build_rejections(snapshot: IncidentSnapshot, names: Names) -> list[CauseRejectionResponse]:
     same = ("cause", "true_cause", "note", "pins")
     return [
         CauseRejectionResponse(
@@ -207,7 +207,7 @@ def _rejected_causes(snapshot: IncidentSnapshot, names: Names) -> list[CauseReje
     ]
 
 
-def _fixes(snapshot: IncidentSnapshot, names: Names) -> list[FixResponse]:
+def _build_fixes(snapshot: IncidentSnapshot, names: Names) -> list[FixResponse]:
     judged: dict[UUID, list[Verification]] = defaultdict(list)
     for verification in snapshot.verifications:
         judged[verification.fix_id].append(verification)
@@ -233,7 +233,7 @@ def build_fix(fix: Fix, judged: Sequence[Verification], seen: set[UUID], names: 
         **{name: getattr(fix, name) for name in same},
         hosts=[host for host in map(UUID, fix.hosts) if host in seen],
         by=build_user_ref(fix.created_by, names),
-        verifications=[_verification(each, names) for each in judged],
+        verifications=[_build_verification(each, names) for each in judged],
         offers=_list_offers(fix, seen),
     )
 
@@ -255,7 +255,7 @@ def _list_offers(fix: Fix, seen: set[UUID]) -> list[VerificationOfferResponse]:
     ]
 
 
-def _verification(verification: Verification, names: Names) -> VerificationResponse:
+def _build_verification(verification: Verification, names: Names) -> VerificationResponse:
     return VerificationResponse(
         **{
             name: getattr(verification, name)
@@ -274,19 +274,19 @@ def build_pin(pin: Pin, names: Names) -> PinResponse:
     )
 
 
-def _runs(snapshot: IncidentSnapshot) -> list[IncidentRunResponse]:
+def _build_runs(snapshot: IncidentSnapshot) -> list[IncidentRunResponse]:
     same = ("run_id", "capture_id", "number", "host_id", "role", "step", "fix_id", "plan", "state")
     return [
         IncidentRunResponse(
             **{name: getattr(run, name) for name in same},
-            from_=_moment(run.t0_ns),
-            to=_moment(run.t1_ns),
+            from_=_to_datetime(run.t0_ns),
+            to=_to_datetime(run.t1_ns),
         )
         for run in snapshot.runs
     ]
 
 
-def _times(session: Session, incident: Incident) -> list[StateTimeResponse]:
+def _build_state_times(session: Session, incident: Incident) -> list[StateTimeResponse]:
     """Return when each state up to the current one was reached; a return to a state removes the later ones."""
     reached = [StateTimeResponse(state="open", at=incident.created_at)]
     for entry in queries.list_state_changes(session, incident.id):
@@ -296,17 +296,17 @@ def _times(session: Session, incident: Incident) -> list[StateTimeResponse]:
     return reached
 
 
-def _diagnoses(session: Session, actor: Actor, incident: Incident) -> list[IncidentDiagnosisResponse]:
+def _build_diagnoses(session: Session, actor: Actor, incident: Incident) -> list[IncidentDiagnosisResponse]:
     rows = diagnosis_queries.list_incident_diagnoses(session, actor, incident.id, MAX_DIAGNOSES)
     same = IncidentDiagnosisResponse.model_fields
     return [IncidentDiagnosisResponse(**{name: getattr(row, name) for name in same}) for row in rows]
 
 
-def _moment(ns: int | None) -> datetime | None:
+def _to_datetime(ns: int | None) -> datetime | None:
     return datetime.fromtimestamp(ns / 1e9, UTC) if ns is not None else None
 
 
-def _permissions(actor: Actor) -> IncidentPermissions:
+def _build_permissions(actor: Actor) -> IncidentPermissions:
     edit = is_allowed(actor, "incident.edit")
     tiers = [
         str(step_tier)

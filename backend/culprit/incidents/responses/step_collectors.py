@@ -23,11 +23,11 @@ def select_collectors(
     run, so collectors of earlier runs are included again.
     """
     required_collectors = [
-        _cheapest(any_of, tried, tiers) for any_of in get_required_collectors(rule.measure)
+        _find_cheapest(any_of, tried, tiers) for any_of in get_required_collectors(rule.measure)
     ]
     related = [
-        _cheapest(any_of, tried, tiers)
-        for read in _conditions(rule)
+        _find_cheapest(any_of, tried, tiers)
+        for read in _list_condition_inputs(rule)
         for any_of in get_required_collectors(read)
     ]
     light = [item for item in related if item and COLLECTORS[item].tier is Tier.LIGHT]
@@ -38,7 +38,7 @@ def select_collectors(
     )
 
 
-def _cheapest(any_of: Collection[str], tried: Collection[str], tiers: Collection[Tier]) -> str | None:
+def _find_cheapest(any_of: Collection[str], tried: Collection[str], tiers: Collection[Tier]) -> str | None:
     every = [item for item in any_of if item in COLLECTORS]
     # If all need a higher tier, the capture is refused with that reason.
     known = [item for item in every if COLLECTORS[item].tier in tiers] or every
@@ -46,7 +46,7 @@ def _cheapest(any_of: Collection[str], tried: Collection[str], tiers: Collection
     return min(fresh, key=lambda item: TIER_COST[COLLECTORS[item].tier], default=None)
 
 
-def _conditions(rule: Rule) -> Iterator[RuleInput]:
+def _list_condition_inputs(rule: Rule) -> Iterator[RuleInput]:
     """Yield the inputs of a rule besides its measure, without guards that pass on missing data."""
     guards = [guard.condition for guard in rule.guards if not guard.skip_when_missing]
     for item in (*rule.also, *guards):

@@ -7,12 +7,13 @@ import hashlib
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 BLOCK = 1 << 20
+ReadCallback = Callable[[int], object]
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 
 
@@ -40,6 +41,19 @@ def read_blocks(stream: BinaryIO, size: int = BLOCK) -> Iterator[bytes]:
     """Yield a file as chunks."""
     while chunk := stream.read(size):
         yield chunk
+
+
+def ignore_read(size: int) -> None:
+    """Do nothing with the size of a block."""
+
+
+def hash_blocks(blocks: Iterable[bytes], on_read: ReadCallback) -> str:
+    """Return the SHA-256 of blocks in hex; call `on_read` with the size of each."""
+    digest = hashlib.sha256()
+    for block in blocks:
+        digest.update(block)
+        on_read(len(block))
+    return digest.hexdigest()
 
 
 def sync_directory(path: Path) -> None:

@@ -28,7 +28,7 @@ def read_line_range(part: StoredPart, first: int, count: int) -> LineRange:
 
     Raises ImportRefusedError if the artifact cannot be unpacked.
     """
-    result = list(itertools.islice(_lines(part), first - 1, first - 1 + min(count, MAX_COUNT) + 1))
+    result = list(itertools.islice(_iter_lines(part), first - 1, first - 1 + min(count, MAX_COUNT) + 1))
     more = len(result) > min(count, MAX_COUNT)
     if more:
         result.pop()
@@ -36,7 +36,7 @@ def read_line_range(part: StoredPart, first: int, count: int) -> LineRange:
     return LineRange(first, total, [line.decode("utf-8", "replace") for line in result])
 
 
-def _lines(part: StoredPart) -> Iterator[bytes]:
+def _iter_lines(part: StoredPart) -> Iterator[bytes]:
     """Yield lines without their ends; bytes of a line beyond LINE_BYTES are skipped."""
     limited = StoredPart(part.sha256, part.size, part.path, part.encoding, LIMITS)
     with limited.open() as stream:

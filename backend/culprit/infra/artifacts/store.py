@@ -11,7 +11,6 @@ refers to it: a power failure may leave bytes without a row, never a row without
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import shutil
 import time
@@ -25,7 +24,10 @@ from typing import BinaryIO, Protocol
 from culprit.infra.artifacts.blob_files import (
     ArtifactAlteredError,
     ArtifactMissingError,
+    ReadCallback,
     StoredBlob,
+    hash_blocks,
+    ignore_read,
     is_digest,
     read_blocks,
     sync_directory,
@@ -58,7 +60,7 @@ class StoreSpace:
     free: int
 
     @property
-    def low(self) -> bool:
+    def is_low(self) -> bool:
         """Whether new captures are refused: less than 10 % or less than 5 GiB free.
 
         On small disks, where 5 GiB would be half of the disk, only the share counts.
@@ -106,8 +108,11 @@ class ArtifactStore(Protocol):
         """Yield all stored bytes, in no order."""
         ...
 
-    def verify(self, sha256: str) -> None:
-        """Read all bytes and verify their digest. Raises ArtifactAlteredError or ArtifactMissingError."""
+    def verify(self, sha256: str, on_read: ReadCallback = ignore_read) -> None:
+        """Read all bytes and verify their digest; call `on_read` with the size of each block.
+
+        Raises ArtifactAlteredError or ArtifactMissingError.
+        """
         ...
 
     def space(self) -> StoreSpace:
@@ -124,19 +129,19 @@ class DirectoryStore:
         self.incoming = root / "incoming"
         for directory in (self.objects, self.incoming):
             directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._put_back()
+        self._restore_interrupted()
 
-    def _put_back(self) -> None:
+    def _restore_interrupted(self) -> None:
         """Restore files of an interrupted deletion; the storage check finds unreferenced ones."""
         for dismissed in self.incoming.glob("going-*"):
             with contextlib.suppress(FileNotFoundError):
                 if dismissed.stat().st_ctime < time.time() - RENAMED_S:
-                    self._settle(dismissed, dismissed.name.removeprefix("going-"))
+                    self._move_into_place(dismissed, dismissed.name.removeprefix("going-"))
 
     def put(self, chunks: Iterable[bytes], limit: int) -> StoredBlob:
         """See ArtifactStore."""
         with write_incoming(self.incoming, chunks, limit) as (path, stored):
-            self._settle(path, stored.sha256)
+            self._move_into_place(path, stored.sha256)
         return stored
 
     def adopt(self, path: Path, sha256: str) -> StoredBlob:
@@ -151,11 +156,11 @@ class DirectoryStore:
             return stored
         with path.open("rb") as stream:
             os.fsync(stream.fileno())
-        self._settle(path, sha256)
+        self._move_into_place(path, sha256)
         return StoredBlob(sha256, size)
 
-    def _settle(self, path: Path, sha256: str) -> None:
-        place = self._place(sha256)
+    def _move_into_place(self, path: Path, sha256: str) -> None:
+        place = self._build_object_path(sha256)
         if not place.parent.exists():
             place.parent.mkdir(mode=0o700, exist_ok=True)
             sync_directory(self.objects)
@@ -163,14 +168,14 @@ class DirectoryStore:
         path.replace(place)
         sync_directory(place.parent)
 
-    def _place(self, sha256: str) -> Path:
+    def _build_object_path(self, sha256: str) -> Path:
         if not is_digest(sha256):
             raise ArtifactMissingError(sha256)
         return self.objects / sha256[:2] / sha256[2:]
 
     def path(self, sha256: str) -> Path:
         """See ArtifactStore."""
-        place = self._place(sha256)
+        place = self._build_object_path(sha256)
         if not place.is_file():
             raise ArtifactMissingError(sha256)
         return place
@@ -181,18 +186,18 @@ class DirectoryStore:
 
     def exists(self, sha256: str) -> bool:
         """See ArtifactStore."""
-        return is_digest(sha256) and self._place(sha256).is_file()
+        return is_digest(sha256) and self._build_object_path(sha256).is_file()
 
     def delete(self, sha256: str) -> None:
         """See ArtifactStore."""
-        self._place(sha256).unlink(missing_ok=True)
+        self._build_object_path(sha256).unlink(missing_ok=True)
 
     def delete_settled(self, sha256: str, before: datetime) -> bool:
         """See ArtifactStore.
 
         The file is renamed first, so that storing the same bytes concurrently creates a new file.
         """
-        place, dismissed = self._place(sha256), self.incoming / f"going-{sha256}"
+        place, dismissed = self._build_object_path(sha256), self.incoming / f"going-{sha256}"
         try:
             place.rename(dismissed)
         except FileNotFoundError:
@@ -222,11 +227,13 @@ class DirectoryStore:
                         info = file.stat()
                         yield BlobInfo(digest, info.st_size, datetime.fromtimestamp(info.st_mtime, UTC))
 
-    def verify(self, sha256: str) -> None:
-        """See ArtifactStore."""
+    def verify(self, sha256: str, on_read: ReadCallback = ignore_read) -> None:
+        """See ArtifactStore. The pages of the file leave the cache of the kernel, where others need the room."""
         with self.path(sha256).open("rb") as stream:
-            if hashlib.file_digest(stream, "sha256").hexdigest() != sha256:
-                raise ArtifactAlteredError(sha256)
+            digest = hash_blocks(read_blocks(stream), on_read)
+            os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        if digest != sha256:
+            raise ArtifactAlteredError(sha256)
 
     def space(self) -> StoreSpace:
         """See ArtifactStore."""
@@ -267,10 +274,10 @@ class BucketStore:
         with write_incoming(self.cache.incoming, chunks, limit=1 << 62) as (path, stored):
             if stored.sha256 != sha256:
                 raise ArtifactAlteredError(sha256)
-            self._make_room(stored.size)
+            self._evict_copies(stored.size)
             return self.cache.path(self.cache.adopt(path, sha256).sha256)
 
-    def _make_room(self, size: int) -> None:
+    def _evict_copies(self, size: int) -> None:
         """Delete the least recently read copies."""
         copies = [(p.stat(), p) for p in self.cache.objects.glob("*/*")]
         copies.sort(key=lambda item: item[0].st_mtime)
@@ -313,15 +320,12 @@ class BucketStore:
             if is_digest(digest):
                 yield BlobInfo(digest, size, at)
 
-    def verify(self, sha256: str) -> None:
+    def verify(self, sha256: str, on_read: ReadCallback = ignore_read) -> None:
         """See ArtifactStore. Reads the bucket, not the copy."""
         chunks = self.bucket.download(_key(sha256))
         if chunks is None:
             raise ArtifactMissingError(sha256)
-        digest = hashlib.sha256()
-        for chunk in chunks:
-            digest.update(chunk)
-        if digest.hexdigest() != sha256:
+        if hash_blocks(chunks, on_read) != sha256:
             raise ArtifactAlteredError(sha256)
 
     def space(self) -> StoreSpace:

@@ -29,7 +29,7 @@ class Slot:
         """Pass the slot to the request that has waited longest."""
         slots, self._slots = self._slots, None
         if slots is not None:
-            slots.hand_over()
+            slots.grant_next()
 
 
 class RequestSlots:
@@ -67,13 +67,13 @@ class RequestSlots:
             async with asyncio.timeout(self.wait_s):
                 await turn
         except BaseException as error:
-            self._leave(loop, turn)
+            self._stop_waiting(loop, turn)
             if isinstance(error, TimeoutError):
                 raise DatabaseBusyError("all database connections are in use") from None
             raise
         return Slot(self)
 
-    def hand_over(self) -> None:
+    def grant_next(self) -> None:
         """Give one slot to the next waiting request, or keep it free."""
         with self._lock:
             while self._waiting:
@@ -85,14 +85,14 @@ class RequestSlots:
                 return
             self._free += 1
 
-    def _leave(self, loop: asyncio.AbstractEventLoop, turn: asyncio.Future[None]) -> None:
+    def _stop_waiting(self, loop: asyncio.AbstractEventLoop, turn: asyncio.Future[None]) -> None:
         with self._lock:
             try:
                 self._waiting.remove((loop, turn))
                 return
             except ValueError:
                 pass
-        self.hand_over()  # the slot was granted while the request stopped waiting
+        self.grant_next()  # the slot was granted while the request stopped waiting
 
 
 def _grant(turn: asyncio.Future[None]) -> None:

@@ -1,8 +1,8 @@
 """One transaction around one piece of work, and actions that run only after its commit.
 
-Only this module commits, except for `release_connection` and `let_go`. A job message that is sent before the
-commit may be processed before its row is visible, and a message about a rolled-back row would be wrong: hence
-`after_commit`.
+Only this module commits, except for `release_connection` and `release_and_expire`. A job message that is sent
+before the commit may be processed before its row is visible, and a message about a rolled-back row would be wrong:
+hence `after_commit`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from contextlib import contextmanager
 
 from sqlalchemy.orm import Session, sessionmaker
 
-_AFTER = "culprit.after_commit"
-_RELEASE = "culprit.on_release"
+_ACTIONS_KEY = "culprit.after_commit"
+_RELEASE_KEY = "culprit.on_release"
 
 
 def after_commit(session: Session, action: Callable[[], object]) -> None:
@@ -21,12 +21,12 @@ def after_commit(session: Session, action: Callable[[], object]) -> None:
 
     The action may fail without harm: the sweep finds the pending work.
     """
-    session.info.setdefault(_AFTER, []).append(action)
+    session.info.setdefault(_ACTIONS_KEY, []).append(action)
 
 
 def on_release(session: Session, action: Callable[[], None]) -> None:
     """Run `action` when the session releases its connection before the end of its unit of work."""
-    session.info[_RELEASE] = action
+    session.info[_RELEASE_KEY] = action
 
 
 def release_connection(session: Session) -> None:
@@ -35,12 +35,12 @@ def release_connection(session: Session) -> None:
     Loaded objects keep their values. For units of work that only read, or that have finished writing.
     """
     session.commit()
-    release = session.info.pop(_RELEASE, None)
+    release = session.info.pop(_RELEASE_KEY, None)
     if release is not None:
         release()
 
 
-def let_go(session: Session) -> None:
+def release_and_expire(session: Session) -> None:
     """Commit and release the connection before waiting for anything but the database.
 
     For the beginning of a piece of work, before it writes anything. Values that were read before may change
@@ -60,6 +60,6 @@ def unit_of_work(factory: sessionmaker[Session]) -> Iterator[Session]:
         except BaseException:
             session.rollback()
             raise
-        actions = session.info.pop(_AFTER, [])
+        actions = session.info.pop(_ACTIONS_KEY, [])
     for action in actions:
         action()

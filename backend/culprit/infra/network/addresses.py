@@ -17,7 +17,7 @@ IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 # Only a specific rule opens these: loopback, link-local, and the metadata services of clouds.
-GUARDED: tuple[Network, ...] = tuple(
+RESTRICTED_NETWORKS: tuple[Network, ...] = tuple(
     ipaddress.ip_network(cidr)
     for cidr in (
         "127.0.0.0/8",
@@ -85,7 +85,7 @@ def is_permitted(ip: IpAddress, port: int, rules: Iterable[AddressRule]) -> bool
     ip = unmap_address(ip)
     if any(ip in network for network in UNUSABLE):
         return False
-    guarded = next((network for network in GUARDED if ip in network), None)
+    guarded = next((network for network in RESTRICTED_NETWORKS if ip in network), None)
     return any(
         rule.port_from <= port <= rule.port_to and _covers(ipaddress.ip_network(rule.cidr), ip, guarded)
         for rule in rules

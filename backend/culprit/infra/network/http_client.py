@@ -13,7 +13,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit
@@ -24,7 +24,7 @@ from culprit.infra.ssh.errors import SshError
 CONNECT_S = 5.0
 TOTAL_S = 20.0
 MAX_BYTES = 8 << 20
-PIECE = 64 << 10
+CHUNK_BYTES = 64 << 10
 Kind = Literal[
     "url",
     "dns",
@@ -79,11 +79,12 @@ class Request:
     secrets: they are only sent, never logged.
     """
 
-    place: HttpEndpoint
+    endpoint: HttpEndpoint
     target: str = field(repr=False)
     secret: Mapping[str, str] = field(default_factory=dict, repr=False)
     body: bytes | None = field(default=None, repr=False)
     method: Literal["", "GET", "POST", "PATCH", "DELETE"] = ""
+    accept: str = "application/json"
 
 
 def parse_base_url(url: str) -> HttpEndpoint:
@@ -107,94 +108,133 @@ def parse_base_url(url: str) -> HttpEndpoint:
 class SecretUrl:
     """A server that may be displayed, with path and query, which are secret if they grant access."""
 
-    place: HttpEndpoint
+    endpoint: HttpEndpoint
     target: str = field(repr=False)
 
 
 def parse_url(url: str) -> SecretUrl:
     """Parse a complete URL including its query. Raises OutgoingError `url`."""
     base, question, query = url.partition("?")
-    place = parse_base_url(base)
+    endpoint = parse_base_url(base)
     if "#" in query or not query.isascii() or not query.isprintable() or set(query) & set(" \\<>\"'`"):
         raise OutgoingError("url")
-    return SecretUrl(place, (urlsplit(base).path or "/") + question + query)
+    return SecretUrl(endpoint, (urlsplit(base).path or "/") + question + query)
 
 
-def check_endpoint(place: HttpEndpoint, rules: Iterable[AddressRule]) -> str:
+def check_endpoint(endpoint: HttpEndpoint, rules: Iterable[AddressRule]) -> str:
     """Return the address to connect to. Raises OutgoingError `dns` or `not_allowed`."""
     try:
-        return resolve_address(place.host, place.port, rules)
+        return resolve_address(endpoint.host, endpoint.port, rules)
     except SshError as error:
         kind: Kind = "not_allowed" if error.kind == "not_allowed" else "dns"
-        raise OutgoingError(kind, host=place.host, port=place.port) from None
+        raise OutgoingError(kind, host=endpoint.host, port=endpoint.port) from None
 
 
 def send_request(
     request: Request, rules: Iterable[AddressRule], *, total_s: float = TOTAL_S, limit: int = MAX_BYTES
 ) -> Reply:
     """Send one request. Raises OutgoingError."""
-    place = request.place
-    address = check_endpoint(place, rules)
+    pieces: list[bytes] = []
+    status = _transfer(request, rules, lambda _status: pieces.append, total_s=total_s, limit=limit)
+    return Reply(status, b"".join(pieces))
+
+
+def download_file(
+    request: Request,
+    rules: Iterable[AddressRule],
+    write: Callable[[bytes], object],
+    *,
+    total_s: float,
+    limit: int,
+) -> int:
+    """Send one request, pass the content of an answer 200 to `write` in pieces, and return the status.
+
+    Errors of `write` are passed on. Raises OutgoingError; `write` may have had a part of the content then.
+    """
+    return _transfer(
+        request,
+        rules,
+        lambda status: write if status == http.client.OK else None,
+        total_s=total_s,
+        limit=limit,
+    )
+
+
+#: Returns what takes the content of an answer with this status; None if the content is not needed.
+_Receive = Callable[[int], Callable[[bytes], object] | None]
+
+
+def _transfer(
+    request: Request, rules: Iterable[AddressRule], receive: _Receive, *, total_s: float, limit: int
+) -> int:
+    endpoint = request.endpoint
+    address = check_endpoint(endpoint, rules)
     ends = time.monotonic() + total_s
     try:
-        with _connected(place, address, min(CONNECT_S, total_s)) as wire:
+        with _open_connection(endpoint, address, min(CONNECT_S, total_s)) as connection:
             # A server that sends single bytes slowly never exceeds the read timeout, so a timer limits the
             # total time.
-            watch = threading.Timer(max(ends - time.monotonic(), 0.01), _cut, [wire])
-            watch.daemon = True
-            watch.start()
+            timer = threading.Timer(max(ends - time.monotonic(), 0.01), _abort_connection, [connection])
+            timer.daemon = True
+            timer.start()
             try:
-                wire.settimeout(total_s)
-                reply = _ask(request, wire, limit)
+                connection.settimeout(total_s)
+                status = _exchange(request, connection, receive, limit)
             finally:
-                watch.cancel()
+                timer.cancel()
             if time.monotonic() >= ends:
                 raise TimeoutError  # a body without a length ends at the cut
-            return reply
+            return status
     except OutgoingError:
         raise
     except ssl.SSLError as error:
-        raise OutgoingError("tls", host=place.host, message=(error.reason or "TLS")[:100]) from None
+        raise OutgoingError("tls", host=endpoint.host, message=(error.reason or "TLS")[:100]) from None
     except (OSError, http.client.HTTPException, ValueError) as error:
         if isinstance(error, TimeoutError) or time.monotonic() >= ends:
-            raise OutgoingError("timeout", host=place.host, limit_s=int(total_s)) from None
+            raise OutgoingError("timeout", host=endpoint.host, limit_s=int(total_s)) from None
         kind: Kind = "unreachable" if isinstance(error, OSError) else "garbled"
-        raise OutgoingError(kind, host=place.host, port=place.port) from None
+        raise OutgoingError(kind, host=endpoint.host, port=endpoint.port) from None
 
 
-def _connected(place: HttpEndpoint, address: str, timeout_s: float) -> socket.socket:
-    wire = socket.create_connection((address, place.port), timeout=timeout_s)
-    if place.scheme == "http":
-        return wire
+def _open_connection(endpoint: HttpEndpoint, address: str, timeout_s: float) -> socket.socket:
+    connection = socket.create_connection((address, endpoint.port), timeout=timeout_s)
+    if endpoint.scheme == "http":
+        return connection
     try:
-        return ssl.create_default_context().wrap_socket(wire, server_hostname=place.host)
+        return ssl.create_default_context().wrap_socket(connection, server_hostname=endpoint.host)
     except BaseException:
-        wire.close()
+        connection.close()
         raise
 
 
-def _cut(wire: socket.socket) -> None:
+def _abort_connection(connection: socket.socket) -> None:
     with contextlib.suppress(OSError):  # it has already ended
-        wire.shutdown(socket.SHUT_RDWR)
+        connection.shutdown(socket.SHUT_RDWR)
 
 
-def _ask(request: Request, wire: socket.socket, limit: int) -> Reply:
-    place = request.place
-    connection = http.client.HTTPConnection(place.host, place.port)
+def _exchange(request: Request, sock: socket.socket, receive: _Receive, limit: int) -> int:
+    endpoint = request.endpoint
+    connection = http.client.HTTPConnection(endpoint.host, endpoint.port)
     connection.default_port = (
-        443 if place.scheme == "https" else 80
+        443 if endpoint.scheme == "https" else 80
     )  # Host contains the port only if necessary
-    connection.sock = wire
-    headers = {"Accept": "application/json", "Accept-Encoding": "identity", "Connection": "close"}
+    connection.sock = sock
+    headers = {"Accept": request.accept, "Accept-Encoding": "identity", "Connection": "close"}
     method = request.method or ("GET" if request.body is None else "POST")
     connection.request(method, request.target, request.body, headers=headers | dict(request.secret))
     with contextlib.closing(connection), connection.getresponse() as answer:
         if 300 <= answer.status < 400:
-            raise OutgoingError("redirect", host=place.host, status=answer.status)
-        pieces, size = [], 0
-        while piece := answer.read(PIECE):
-            size += len(piece)
-            if size > limit:
-                raise OutgoingError("too_large", host=place.host, limit_mb=limit >> 20)
-            pieces.append(piece)
-        return Reply(answer.status, b"".join(pieces))
+            raise OutgoingError("redirect", host=endpoint.host, status=answer.status)
+        write = receive(answer.status)
+        if write is None:
+            return answer.status
+        size = answer.length or 0
+        received = 0
+        while received <= limit and size <= limit and (piece := answer.read(CHUNK_BYTES)):
+            received += len(piece)
+            write(piece)
+        if max(size, received) > limit:
+            raise OutgoingError("too_large", host=endpoint.host, limit_mb=limit >> 20)
+        if received < size:
+            raise http.client.IncompleteRead(b"", size - received)
+        return answer.status

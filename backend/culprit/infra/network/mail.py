@@ -37,12 +37,12 @@ class MailServer:
     password: str = field(default="", repr=False)
 
     @property
-    def place(self) -> HttpEndpoint:
+    def endpoint(self) -> HttpEndpoint:
         """Return host and port for the allow-list."""
         return HttpEndpoint("https" if self.security == "tls" else "http", self.host, self.port, "")
 
 
-class _Dialled(smtplib.SMTP):
+class _CheckedAddressSmtp(smtplib.SMTP):
     """SMTP over a connection to an address that was already checked."""
 
     def __init__(self, server: MailServer, address: str) -> None:
@@ -55,38 +55,38 @@ class _Dialled(smtplib.SMTP):
         self._host = server.host  # STARTTLS verifies the certificate for this name
 
     def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
-        wire = socket.create_connection((self._address, port), timeout)
+        connection = socket.create_connection((self._address, port), timeout)
         if self._server.security != "tls":
-            return wire
+            return connection
         try:
-            return ssl.create_default_context().wrap_socket(wire, server_hostname=host)
+            return ssl.create_default_context().wrap_socket(connection, server_hostname=host)
         except BaseException:
-            wire.close()
+            connection.close()
             raise
 
 
 def send_mail(server: MailServer, message: EmailMessage, rules: Iterable[AddressRule]) -> None:
     """Send one message. Raises OutgoingError; `mail` with the server's code if it refused."""
-    address = check_endpoint(server.place, rules)
+    address = check_endpoint(server.endpoint, rules)
     try:
-        client = _Dialled(server, address)
+        client = _CheckedAddressSmtp(server, address)
     except (OSError, smtplib.SMTPException) as error:
-        raise _failed(server, error) from None
+        raise _describe_error(server, error) from None
     # A server that sends single lines slowly never exceeds the read timeout, so a timer limits the total
     # time.
-    watch = threading.Timer(TOTAL_S, _cut, [client])
-    watch.daemon = True
-    watch.start()
+    timer = threading.Timer(TOTAL_S, _abort_connection, [client])
+    timer.daemon = True
+    timer.start()
     try:
-        _talk(client, server, message, address)
+        _submit_message(client, server, message, address)
     except (OSError, smtplib.SMTPException, ValueError) as error:
-        raise _failed(server, error) from None
+        raise _describe_error(server, error) from None
     finally:
-        watch.cancel()
+        timer.cancel()
         client.close()
 
 
-def _talk(client: smtplib.SMTP, server: MailServer, message: EmailMessage, address: str) -> None:
+def _submit_message(client: smtplib.SMTP, server: MailServer, message: EmailMessage, address: str) -> None:
     client.ehlo()
     if server.security == "starttls":
         client.starttls(context=ssl.create_default_context())
@@ -100,12 +100,12 @@ def _talk(client: smtplib.SMTP, server: MailServer, message: EmailMessage, addre
         client.quit()
 
 
-def _cut(client: smtplib.SMTP) -> None:
+def _abort_connection(client: smtplib.SMTP) -> None:
     with contextlib.suppress(OSError, AttributeError):
         client.sock.shutdown(socket.SHUT_RDWR)  # type: ignore[union-attr]
 
 
-def _failed(server: MailServer, error: Exception) -> OutgoingError:
+def _describe_error(server: MailServer, error: Exception) -> OutgoingError:
     host: dict[str, Any] = {"host": server.host}
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         code = max((int(code) for code, _ in error.recipients.values()), default=550)

@@ -64,7 +64,7 @@ class Line:
     def receive(self, timeout_s: float | None) -> Message | None:
         """Return the next message, or None after `timeout_s`. Raises HangupError."""
         while True:
-            message = self._take()
+            message = self._take_message()
             if message is not None:
                 return message
             if not select.select([self.sock], [], [], timeout_s)[0]:
@@ -77,7 +77,7 @@ class Line:
                 raise HangupError
             self._buffer += data
 
-    def _take(self) -> Message | None:
+    def _take_message(self) -> Message | None:
         if len(self._buffer) < _HEAD.size:
             return None
         (size,) = _HEAD.unpack_from(self._buffer)
@@ -129,12 +129,12 @@ class ForkServer:
     def start(self) -> None:
         """Start the server if it does not run."""
         with self._lock:
-            self._start()
+            self._ensure_started()
 
-    def _start(self) -> socket.socket:
+    def _ensure_started(self) -> socket.socket:
         if self._control is not None and self._process is not None and self._process.poll() is None:
             return self._control
-        self._shut()
+        self._close_control()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(
@@ -174,10 +174,10 @@ class ForkServer:
             with self._lock:
                 for last in (False, True):
                     try:
-                        socket.send_fds(self._start(), [name], [theirs.fileno()])
+                        socket.send_fds(self._ensure_started(), [name], [theirs.fileno()])
                         break
                     except OSError as error:
-                        self._shut()
+                        self._close_control()
                         if last:
                             raise HangupError from error
             theirs.close()
@@ -195,9 +195,9 @@ class ForkServer:
     def stop(self) -> None:
         """Stop the server and all its children."""
         with self._lock:
-            self._shut()
+            self._close_control()
 
-    def _shut(self) -> None:
+    def _close_control(self) -> None:
         if self._control is not None:
             self._control.close()
             self._control = None
@@ -221,25 +221,25 @@ def serve_requests(control: socket.socket, programs: Sequence[Program]) -> None:
     """Fork a child for every request, until the control socket closes."""
     while True:
         if not select.select([control], [], [], 1.0)[0]:
-            _reap()
+            _reap_children()
             continue
-        _reap()
+        _reap_children()
         name, descriptors, _, _ = socket.recv_fds(control, 16, 1)
         if not name:
             return
         with socket.socket(fileno=descriptors[0]) as sock:
             if os.fork() == 0:
                 control.close()
-                _child(sock, programs[int(name)])
+                _run_child(sock, programs[int(name)])
 
 
-def _reap() -> None:
+def _reap_children() -> None:
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
 
 
-def _child(sock: socket.socket, program: Program) -> None:
+def _run_child(sock: socket.socket, program: Program) -> None:
     """Run one program and exit this process in every case."""
     die_with_parent()
     line = Line(sock)

@@ -70,14 +70,14 @@ def start_launcher(programs: Sequence[str], *, has_filter: bool) -> None:
     if os.fork() == 0:
         ours.close()
         try:
-            _serve(theirs, programs, has_filter)
+            _serve_requests(theirs, programs, has_filter)
         finally:
             os._exit(0)
     theirs.close()
     _control, _programs = ours, tuple(programs)
 
 
-def _serve(control: socket.socket, programs: Sequence[str], has_filter: bool) -> None:
+def _serve_requests(control: socket.socket, programs: Sequence[str], has_filter: bool) -> None:
     for _ in range(MAX_STARTS):
         request = b""
         descriptors: list[int] = []
@@ -89,13 +89,13 @@ def _serve(control: socket.socket, programs: Sequence[str], has_filter: bool) ->
         path, arguments = programs[int(order["program"])], [str(argument) for argument in order["arguments"]]
         pid = os.fork()
         if pid == 0:
-            _become(path, arguments, descriptors, has_filter)
+            _exec_program(path, arguments, descriptors, has_filter)
         for descriptor in descriptors:
             os.close(descriptor)
-        control.send(json.dumps({"code": _wait(control, pid)}).encode())
+        control.send(json.dumps({"code": _wait_exit(control, pid)}).encode())
 
 
-def _become(path: str, arguments: Sequence[str], descriptors: Sequence[int], has_filter: bool) -> None:
+def _exec_program(path: str, arguments: Sequence[str], descriptors: Sequence[int], has_filter: bool) -> None:
     try:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(descriptors[0], 1)
@@ -109,7 +109,7 @@ def _become(path: str, arguments: Sequence[str], descriptors: Sequence[int], has
         os._exit(CANNOT_EXECUTE)
 
 
-def _wait(control: socket.socket, pid: int) -> int:
+def _wait_exit(control: socket.socket, pid: int) -> int:
     handle = os.pidfd_open(pid)
     try:
         ready = select.select([handle, control.fileno()], [], [])[0]

@@ -74,7 +74,7 @@ def list_events(path: Path) -> dict[bytes, set[str]]:
     """Return the events of a file with the kinds of data of their samples. Raises WrongFormatError."""
     output, errors = path.with_name("perf.events"), path.with_name("perf.stderr")
     with output.open("wb") as stdout, errors.open("wb") as stderr:
-        arguments = [*_options(path), "evlist", "-v", "-i", str(path)]
+        arguments = [*_build_options(path), "evlist", "-v", "-i", str(path)]
         code = launcher.start_program(find_perf(), arguments, stdout.fileno(), stderr.fileno()).wait()
     with output.open("rb") as stream:
         listed = stream.read(LIST_BYTES)
@@ -84,7 +84,7 @@ def list_events(path: Path) -> dict[bytes, set[str]]:
         if not match[1].startswith(b"dummy")
     }
     if code or not results:
-        raise _unreadable(errors.read_bytes(), code or 0)
+        raise _build_format_error(errors.read_bytes(), code or 0)
     return results
 
 
@@ -103,7 +103,7 @@ def run_script(path: Path, fields: str) -> Iterator[BinaryIO]:
     with errors.open("wb") as stderr, os.fdopen(reading, "rb") as text:
         try:
             child = launcher.start_program(
-                find_perf(), [*_options(path), *arguments], writing, stderr.fileno()
+                find_perf(), [*_build_options(path), *arguments], writing, stderr.fileno()
             )
         finally:
             os.close(writing)
@@ -114,26 +114,26 @@ def run_script(path: Path, fields: str) -> Iterator[BinaryIO]:
             refused = error
         finally:
             text.close()
-            code = _end(child)
+            code = _await_exit(child)
     # The error message of perf explains why its output could not be read.
     if code > 0:
-        raise _unreadable(errors.read_bytes(), code) from refused
+        raise _build_format_error(errors.read_bytes(), code) from refused
     if refused is not None:
         raise refused
 
 
-def _options(path: Path) -> list[str]:
+def _build_options(path: Path) -> list[str]:
     empty = path.with_name("no-cache")
     empty.mkdir(exist_ok=True)
     return ["--no-pager", "--buildid-dir", str(empty)]
 
 
-def _unreadable(message: bytes, code: int) -> WrongFormatError:
+def _build_format_error(message: bytes, code: int) -> WrongFormatError:
     words = message[-STDERR_TAIL:].decode("utf-8", "replace").strip().rpartition("\n")[2]
     return WrongFormatError(Sentence("import.not_perf_data", {"reason": words or f"exit code {code}"}))
 
 
-def _end(child: launcher.Program) -> int:
+def _await_exit(child: launcher.Program) -> int:
     """Return its exit code; kill it if it still runs one second after its output was closed."""
     code = child.wait(timeout_s=1)
     if code is None:

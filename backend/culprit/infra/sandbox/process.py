@@ -57,7 +57,7 @@ class SandboxExit:
 @contextlib.contextmanager
 def create_workspace(parent: Path) -> Iterator[Path]:
     """Yield an empty directory below `parent` for one child; delete it with its content at the end."""
-    workspace = temp_files.new_directory(parent, WORKSPACE)
+    workspace = temp_files.create_temp_directory(parent, WORKSPACE)
     try:
         yield workspace.path
     finally:
@@ -104,7 +104,7 @@ def run_in_sandbox(
             stdout=subprocess.DEVNULL,
             stderr=stderr,
             cwd=directory,
-            env=_environment(),
+            env=_build_environment(),
             start_new_session=True,
         )
         try:
@@ -118,7 +118,7 @@ def run_in_sandbox(
             child.wait()
     if sandbox.mode == "uid":
         _take_over(directory)
-    return SandboxExit(_verdict(child.returncode, timed_out), child.returncode, _tail(errors))
+    return SandboxExit(_judge_exit(child.returncode, timed_out), child.returncode, _read_tail(errors))
 
 
 def _take_over(directory: Path) -> None:
@@ -153,7 +153,7 @@ def is_output(path: Path) -> bool:
     return True
 
 
-def _environment() -> dict[str, str]:
+def _build_environment() -> dict[str, str]:
     """Return an environment without secrets, symbol servers, or threads that reserve address space."""
     return {
         "PATH": os.environ.get("PATH", "/usr/bin:/bin:/usr/sbin:/sbin"),
@@ -168,7 +168,7 @@ def _environment() -> dict[str, str]:
     }
 
 
-def _verdict(code: int, timed_out: bool) -> Verdict:
+def _judge_exit(code: int, timed_out: bool) -> Verdict:
     if timed_out or code == -signal.SIGXCPU:
         return "too_slow"
     if code == 0:
@@ -181,7 +181,7 @@ def _verdict(code: int, timed_out: bool) -> Verdict:
     return "crashed"
 
 
-def _tail(path: Path) -> str:
+def _read_tail(path: Path) -> str:
     try:
         with open_output(path) as stream:
             size = stream.seek(0, os.SEEK_END)

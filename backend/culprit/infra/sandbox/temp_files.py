@@ -32,7 +32,7 @@ class TempPath:
         self._lock = -1
 
 
-def new_file(path: Path) -> TempPath:
+def create_temp_file(path: Path) -> TempPath:
     """Create an empty file. Raises FileExistsError."""
 
     def make() -> Path:
@@ -42,7 +42,7 @@ def new_file(path: Path) -> TempPath:
     return _create_locked(path.parent, make)
 
 
-def new_directory(parent: Path, prefix: str) -> TempPath:
+def create_temp_directory(parent: Path, prefix: str) -> TempPath:
     """Create an empty directory with a unique name."""
     return _create_locked(parent, lambda: Path(tempfile.mkdtemp(prefix=prefix, dir=parent)))
 

@@ -26,8 +26,8 @@ from paramiko.ssh_exception import IncompatiblePeer
 
 from culprit.infra.network.addresses import AddressRule, resolve_address
 from culprit.infra.ssh.errors import TIMEOUT_KIND, SshError, Stage, to_printable
-from culprit.infra.ssh.keys import Login, PublicKey, private_key
-from culprit.infra.ssh.transport import BoundedPacketizer, BoundedTransport
+from culprit.infra.ssh.keys import Login, PublicKey, load_login_key
+from culprit.infra.ssh.transport import BoundedPacketizer, BoundedTransport, ProtocolViolationError
 
 # Nothing with SHA-1, MD5, CBC or 3DES. GCM first: half the CPU of CTR with a MAC.
 CIPHERS = ("aes128-gcm@openssh.com", "aes256-gcm@openssh.com", "aes128-ctr", "aes192-ctr", "aes256-ctr")
@@ -56,6 +56,9 @@ KEX = (
     "diffie-hellman-group14-sha256",
 )
 _UNREACHABLE = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EACCES, errno.EPERM})
+# What paramiko and BoundedPacketizer report of a peer that sends no banner of SSH.
+_NO_BANNER = ("protocol version", "SSH protocol banner", "Invalid SSH banner")
+THREAD_END_S = 0.2
 
 Report = Callable[[Stage], None]
 
@@ -217,14 +220,14 @@ class _HopChain:
         self.connection.sockets.append(sock)
         self.connection.watchdog.guard(sock.close)
         with self.stage("banner", step_s, hop):
-            transport = _transport(sock, hop.host_key, step_s)
+            transport = _open_transport(sock, hop.host_key, step_s)
             self.connection.transports.append(transport)
             self.connection.watchdog.guard(transport.close)
             agreed = threading.Event()
             transport.start_client(agreed)
-            _wait(transport, lambda: transport.remote_version != "")
+            _await_transport(transport, lambda: transport.remote_version != "")
         with self.stage("kex", step_s, hop):
-            _wait(transport, agreed.is_set)
+            _await_transport(transport, agreed.is_set)
             key = transport.get_remote_server_key()
         return PublicKey(key.get_name(), key.asbytes())
 
@@ -256,39 +259,49 @@ def run_stage(connection: Connection, name: Stage, seconds: float, hop: SshHop) 
     except SshError:
         raise
     except (paramiko.SSHException, OSError, EOFError, ValueError) as error:
-        if connection.watchdog.expired:
+        # A library may notice that the time is up in the moment in which the watchdog does.
+        if connection.watchdog.expired or time.monotonic() >= begun + seconds:
             raise SshError(TIMEOUT_KIND[name], seconds=round(seconds), **where) from error
-        raise SshError(_kind(name, error), reason=_reason(error), **where) from error
+        raise SshError(
+            _classify_error(connection, name, error), reason=_describe_error(error), **where
+        ) from error
     finally:
         connection.timings[f"{name}_ms"] = round((time.monotonic() - begun) * 1000, 1)
         connection.watchdog.until(None)
 
 
-def _kind(name: Stage, error: Exception) -> str:
-    if name == "connect":
+def _classify_error(connection: Connection, name: Stage, error: Exception) -> str:
+    """Return the kind of an error in a step that was not overdue."""
+    if name == "connect" and not connection.transports:
         if isinstance(error, TimeoutError):
             return "connect_timeout"
         return "unreachable" if getattr(error, "errno", None) in _UNREACHABLE else "refused"
-    if name in ("banner", "kex"):
-        if isinstance(error, IncompatiblePeer):
-            return "not_ssh" if "version" in str(error) else "kex"
-        return "not_ssh" if "protocol version" in str(error) else "cut"
-    if name == "auth":
-        refused = isinstance(error, paramiko.AuthenticationException) and "shut down" not in str(error)
-        return "auth_failed" if refused else "cut"
-    if name == "channel" and isinstance(error, paramiko.ChannelException):
-        return "channel"
-    if name == "exec" and isinstance(error, paramiko.SSHException) and "closed" in str(error):
+    if isinstance(error, IncompatiblePeer):
+        return "not_ssh" if "version" in str(error) else "kex"
+    if isinstance(error, ProtocolViolationError):
+        is_banner = name in ("banner", "kex") and any(text in str(error) for text in _NO_BANNER)
+        return "not_ssh" if is_banner else "protocol"
+    if isinstance(error, paramiko.ChannelException):
+        return "refused" if name == "connect" else "channel"
+    if isinstance(error, paramiko.AuthenticationException) and "shut down" not in str(error):
+        return "auth_failed"
+    if name == "exec" and isinstance(error, paramiko.SSHException) and _is_open(connection.transport):
         return "exec"
     return "cut"
 
 
-def _reason(error: Exception) -> str:
+def _is_open(transport: paramiko.Transport) -> bool:
+    """Return whether a connection continues. Its end closes the channels a moment before its thread ends."""
+    transport.join(THREAD_END_S)
+    return transport.is_alive()
+
+
+def _describe_error(error: Exception) -> str:
     code = getattr(error, "errno", None)
     return os.strerror(code) if isinstance(code, int) else to_printable(str(error)) or type(error).__name__
 
 
-def _transport(sock: Any, pinned: PublicKey | None, step_s: float) -> paramiko.Transport:
+def _open_transport(sock: Any, pinned: PublicKey | None, step_s: float) -> paramiko.Transport:
     """Return a transport that offers no weak algorithms and requests the trusted type of key first."""
     try:
         transport = BoundedTransport(sock, packetizer_class=BoundedPacketizer)
@@ -311,7 +324,7 @@ def _transport(sock: Any, pinned: PublicKey | None, step_s: float) -> paramiko.T
     return transport
 
 
-def _wait(transport: paramiko.Transport, done: Callable[[], bool]) -> None:
+def _await_transport(transport: paramiko.Transport, done: Callable[[], bool]) -> None:
     while not done():
         if not transport.is_alive():
             raise transport.get_exception() or EOFError("closed by the peer")
@@ -327,9 +340,9 @@ def _log_in(transport: paramiko.Transport, hop: SshHop) -> None:
     if login.kind == "password":
         left = transport.auth_password(login.username, login.secret)
     elif login.kind == "agent":
-        left = _offer_agent(transport, login)
+        left = _try_agent_keys(transport, login)
     else:
-        left = transport.auth_publickey(login.username, private_key(login))
+        left = transport.auth_publickey(login.username, load_login_key(login))
     if left or not transport.is_authenticated():
         raise SshError(
             "auth_failed",
@@ -339,7 +352,7 @@ def _log_in(transport: paramiko.Transport, hop: SshHop) -> None:
         )
 
 
-def _offer_agent(transport: paramiko.Transport, login: Login) -> list[str]:
+def _try_agent_keys(transport: paramiko.Transport, login: Login) -> list[str]:
     agent = paramiko.Agent()
     try:
         keys = [

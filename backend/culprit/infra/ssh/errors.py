@@ -11,7 +11,8 @@ the outcome of a run.
     auth      auth_timeout, auth_failed, bad_key, no_agent
     channel   channel_timeout, channel
     exec      exec_timeout, exec, sudo_missing, sudo_asks, sudo_password, sudo_denied
-    stream    no_answer, no_shell, silent, cut, flood, deadline, killed
+    stream    no_answer, no_shell, silent, flood, deadline, killed
+    any       cut, protocol
 """
 
 from __future__ import annotations

@@ -17,10 +17,12 @@ import paramiko
 
 from culprit.infra.ssh.connection import Connection, Report, SshHop, SshTimeouts, ignore_report, run_stage
 from culprit.infra.ssh.errors import SshError, to_printable
+from culprit.infra.ssh.transport import ProtocolViolationError
 
 CHUNK = 1 << 16
 STATUS_WAIT_S = 5.0
 CLOSE_WAIT_S = 0.5
+CLOSE_SEND_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,8 @@ class SessionHandler(Protocol):
         """Handle bytes of standard error."""
         ...
 
-    def turn(self, now: float) -> bytes:
-        """Return what to write to stdin. Called at least every `TURN_S` seconds; `now` is monotonic."""
+    def take_input(self, now: float) -> bytes:
+        """Return what to write to stdin. Called at least every `INPUT_INTERVAL_S` seconds; `now` is monotonic."""
         ...
 
     def should_close_input(self) -> bool:
@@ -53,8 +55,8 @@ class SessionHandler(Protocol):
         ...
 
 
-TURN_S = 0.25
-END_TURN_S = 0.01
+INPUT_INTERVAL_S = 0.25
+END_POLL_S = 0.01
 
 
 def start_command(
@@ -80,19 +82,23 @@ def run_command(
     """
     pump = _Pump(channel, handler, bounds)
     try:
-        reason = _pump(connection, channel, pump)
-        return _status(channel, reason)
+        reason = _transfer_data(connection, channel, pump)
+        if connection.watchdog.expired:  # while a write waited for the peer
+            raise SshError("silent", seconds=round(bounds.silence_s))
+        return _get_exit_status(connection, channel, reason)
     except SshError as error:
         if error.kind != "flood":
             pump.drain_all()
         raise
     finally:
-        connection.watchdog.until(None)
-        with contextlib.suppress(EOFError):  # the peer has already closed the connection
+        # The close is sent after a key exchange that the peer has started, and may never end.
+        connection.watchdog.until(time.monotonic() + CLOSE_SEND_S)
+        with contextlib.suppress(EOFError, OSError, paramiko.SSHException):
             channel.close()
+        connection.watchdog.until(None)
 
 
-def _pump(connection: Connection, channel: paramiko.Channel, pump: _Pump) -> str:
+def _transfer_data(connection: Connection, channel: paramiko.Channel, pump: _Pump) -> str:
     """Transfer data until the other side has ended; return why writing failed, or ""."""
     handler, bounds = pump.handler, pump.bounds
     begun = time.monotonic()
@@ -100,7 +106,7 @@ def _pump(connection: Connection, channel: paramiko.Channel, pump: _Pump) -> str
     input_closed = False
     unwritable = ""
     channel.settimeout(1.0)
-    while not pump.ended():
+    while not pump.has_ended():
         now = time.monotonic()
         if now - begun > bounds.total_s:
             raise SshError("deadline", seconds=round(bounds.total_s))
@@ -110,8 +116,8 @@ def _pump(connection: Connection, channel: paramiko.Channel, pump: _Pump) -> str
         # After a failed write, earlier data may still arrive, so only reading continues.
         if not unwritable and not channel.eof_received:
             try:
-                if words := handler.turn(now):
-                    channel.sendall(words)
+                if data := handler.take_input(now):
+                    channel.sendall(data)
                 if not input_closed and handler.should_close_input():
                     channel.shutdown_write()
                     input_closed = True
@@ -119,15 +125,18 @@ def _pump(connection: Connection, channel: paramiko.Channel, pump: _Pump) -> str
                 unwritable = str(error) or type(error).__name__
                 pump.expect_end()
         if channel.eof_received and not pump.has_data():
-            time.sleep(END_TURN_S)  # `wake` stays readable after the end of the stream
+            time.sleep(END_POLL_S)  # `wake` stays readable after the end of the stream
         else:
-            select.select([wake], [], [], TURN_S)
+            select.select([wake], [], [], INPUT_INTERVAL_S)
         pump.drain()
     return unwritable
 
 
-def _status(channel: paramiko.Channel, reason: str) -> int:
+def _get_exit_status(connection: Connection, channel: paramiko.Channel, reason: str) -> int:
     if not channel.exit_status_ready() or channel.exit_status < 0:
+        error = connection.transport.get_exception()
+        if isinstance(error, ProtocolViolationError):
+            raise SshError("protocol", reason=to_printable(str(error)))
         raise SshError("cut", reason=to_printable(reason) or "no exit status")
     return channel.exit_status
 
@@ -161,7 +170,7 @@ class _Pump:
         """Return whether unread data has arrived."""
         return bool(self.channel.recv_ready() or self.channel.recv_stderr_ready())
 
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         """Return whether the channel is closed or timed out, and all data was read.
 
         After the end of the stream, the exit status and the close arrive in any order. The wait is at most

@@ -71,7 +71,7 @@ _CLASSES: Mapping[type, type[paramiko.PKey]] = {
 }
 
 
-def private_key(login: Login) -> paramiko.PKey:
+def load_login_key(login: Login) -> paramiko.PKey:
     """Return the key of a login of kind key, generated_key or certificate. Raises SshError `bad_key`."""
     text = login.secret.strip() + "\n"
     load = load_ssh_private_key if "OPENSSH PRIVATE KEY" in text else load_pem_private_key

@@ -1,7 +1,7 @@
 """SSH transport with bounded memory: lines, packets and unread data are limited.
 
 paramiko reads packets and banners of any length, and keeps data that the peer sends beyond its window. Each
-of these ends the connection here.
+of these ends the connection here. What a malformed message raises in the parser becomes one type of error.
 """
 
 from __future__ import annotations
@@ -14,11 +14,20 @@ from paramiko.channel import Channel
 from paramiko.common import MSG_CHANNEL_DATA, MSG_CHANNEL_EXTENDED_DATA
 from paramiko.message import Message
 from paramiko.packet import Packetizer
+from paramiko.ssh_exception import IncompatiblePeer
 
 #: RFC 4253 requires 35,000 bytes; OpenSSH never sends more than this.
 MAX_PACKET_BYTES = 256 << 10
 #: RFC 4253 allows 255 bytes per line of a banner.
 MAX_LINE_BYTES = 8 << 10
+#: Errors of a connection that do not result from a violation of the protocol.
+_ORDINARY = (
+    EOFError, OSError, paramiko.AuthenticationException, paramiko.ChannelException, IncompatiblePeer
+)  # fmt: skip
+
+
+class ProtocolViolationError(paramiko.SSHException):
+    """The peer sent what the protocol does not allow. The message may contain text of the peer."""
 
 
 class BoundedPacketizer(Packetizer):
@@ -58,10 +67,22 @@ def _within_window(feed: Callable[[Channel, Message], None]) -> Callable[[Channe
 
 
 class BoundedTransport(paramiko.Transport):
-    """A transport that closes the connection if the peer ignores the flow-control window of a channel."""
+    """A transport that ends the connection at each violation of the protocol, also of a channel's window."""
 
     _channel_handler_table: ClassVar[dict[int, Any]] = {
         **paramiko.Transport._channel_handler_table,  # type: ignore[attr-defined]
         MSG_CHANNEL_DATA: _within_window(Channel._feed),  # type: ignore[attr-defined]
         MSG_CHANNEL_EXTENDED_DATA: _within_window(Channel._feed_extended),  # type: ignore[attr-defined]
     }
+
+    def get_exception(self) -> Exception | None:
+        """Return the error that ended the connection, once; None without an error."""
+        error: Exception | None = super().get_exception()
+        if error is None or isinstance(error, _ORDINARY):
+            return error
+        if isinstance(error.__context__, EOFError | OSError):  # paramiko hides it while it reads the banner
+            return error.__context__
+        name = "" if isinstance(error, paramiko.SSHException) else f"{type(error).__name__}: "
+        violation = ProtocolViolationError(f"{name}{error}")
+        violation.__cause__ = error
+        return violation

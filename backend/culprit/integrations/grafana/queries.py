@@ -39,7 +39,9 @@ def select_incidents(begin: datetime, end: datetime) -> Select[Any]:
 
 def select_events(from_ms: int, to_ms: int) -> Select[Any]:
     """Select the reported events in a time range, in milliseconds since 1970."""
-    return select(ReportedEvent).where(ReportedEvent.within(from_ms * 10**6, to_ms * 10**6 + 1))
+    return select(ReportedEvent).where(
+        ReportedEvent.build_range_condition(from_ms * 10**6, to_ms * 10**6 + 1)
+    )
 
 
 def load_capture_hosts(session: Session, actor: Actor | None, ids: Collection[UUID]) -> HostNames:

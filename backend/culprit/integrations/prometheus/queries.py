@@ -13,7 +13,7 @@ from culprit.accounts.queries.visibility import visible_hosts_clause
 from culprit.infra.models.hosts.host import Host
 from culprit.infra.models.hosts.service import Service
 
-MOST_PAIRS = 5000
+MAX_PAIRS = 5000
 
 
 def list_host_services(session: Session, actor: Actor, host_ids: Sequence[UUID]) -> list[tuple[UUID, str]]:
@@ -23,6 +23,6 @@ def list_host_services(session: Session, actor: Actor, host_ids: Sequence[UUID])
         .join(Service, Host.labels.contains(Service.selector))
         .where(Host.id.in_(host_ids), visible_hosts_clause(actor))
         .order_by(Host.name, Service.name)
-        .limit(MOST_PAIRS)
+        .limit(MAX_PAIRS)
     )
     return [(row[0], row[1]) for row in session.execute(query)]

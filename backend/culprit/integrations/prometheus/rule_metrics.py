@@ -25,7 +25,7 @@ from culprit.domain.rules.registry import RULES
 from culprit.infra.db.clock import utc_now
 from culprit.integrations.prometheus import queries
 
-MOST_VALUES = 20_000
+MAX_VALUES = 20_000
 NAMED: dict[str, PrometheusMetric] = {
     rule.id: build_metric(rule.id, rule.title, get_unit(rule.measure)) for rule in RULES.values()
 }
@@ -42,18 +42,20 @@ def render_exposition(
     snapshot = responses.load_snapshot(session, actor, labels)
     result, hosts_left_out = responses.load_hosts(session, snapshot)
     since = utc_now() - max_age
-    values, left_out = select_values(_values(result, since), rules, MOST_VALUES)
+    values, left_out = select_values(_iter_rule_values(result, since), rules, MAX_VALUES)
     services = queries.list_host_services(session, actor, [item.row.id for item in result])
     families = [
-        *_rules(values),
-        _measured(result),
-        _services(result, services),
-        _gauge(
+        *_build_rule_families(values),
+        _build_age_family(result),
+        _build_service_family(result, services),
+        _build_gauge(
             "culprit_rule_hosts_left_out",
             "Hosts without values because of the limit of 500 hosts.",
             hosts_left_out,
         ),
-        _gauge("culprit_rule_values_left_out", "Values of rules that were left out as too many.", left_out),
+        _build_gauge(
+            "culprit_rule_values_left_out", "Values of rules that were left out as too many.", left_out
+        ),
     ]
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_FixedCollector(families))
@@ -75,7 +77,7 @@ class _FixedCollector(Collector):
         return []
 
 
-def _values(host_rows: Sequence[FleetHostRow], since: datetime) -> Iterator[RuleValue]:
+def _iter_rule_values(host_rows: Sequence[FleetHostRow], since: datetime) -> Iterator[RuleValue]:
     for host in host_rows:
         for rule_result in host.results.values():
             if responses.get_end_time(host.runs[rule_result.run_index]) >= since:
@@ -83,7 +85,7 @@ def _values(host_rows: Sequence[FleetHostRow], since: datetime) -> Iterator[Rule
                 yield RuleValue(rule_result.rule, host.row.name, rule_result.value, matched)
 
 
-def _rules(values: Sequence[RuleValue]) -> list[GaugeMetricFamily]:
+def _build_rule_families(values: Sequence[RuleValue]) -> list[GaugeMetricFamily]:
     matched = GaugeMetricFamily(
         "culprit_rule_matched",
         "Whether a rule matched in the last evaluation of a host; absent if inconclusive.",
@@ -102,7 +104,7 @@ def _rules(values: Sequence[RuleValue]) -> list[GaugeMetricFamily]:
     return [matched, *families.values()]
 
 
-def _measured(host_rows: Sequence[FleetHostRow]) -> GaugeMetricFamily:
+def _build_age_family(host_rows: Sequence[FleetHostRow]) -> GaugeMetricFamily:
     family = GaugeMetricFamily(
         "culprit_host_measured_timestamp_seconds",
         "When a host was last measured, by its own clock as it was aligned.",
@@ -114,7 +116,9 @@ def _measured(host_rows: Sequence[FleetHostRow]) -> GaugeMetricFamily:
     return family
 
 
-def _services(host_rows: Sequence[FleetHostRow], services: Sequence[tuple[Any, str]]) -> GaugeMetricFamily:
+def _build_service_family(
+    host_rows: Sequence[FleetHostRow], services: Sequence[tuple[Any, str]]
+) -> GaugeMetricFamily:
     family = GaugeMetricFamily(
         "culprit_host_service_info",
         "Which services run on a host, to be joined with.",
@@ -126,5 +130,5 @@ def _services(host_rows: Sequence[FleetHostRow], services: Sequence[tuple[Any, s
     return family
 
 
-def _gauge(name: str, message: str, value: float) -> GaugeMetricFamily:
+def _build_gauge(name: str, message: str, value: float) -> GaugeMetricFamily:
     return GaugeMetricFamily(name, message, value=value)

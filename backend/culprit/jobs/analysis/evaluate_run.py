@@ -59,13 +59,13 @@ def evaluate_run(run_id: UUID) -> int | None:
         labels = run.host.labels if run.host else {}
         findings, ranking = evaluate_view(view, resolve_overrides(session, run.host_id, labels))
         elapsed_ms = (time.perf_counter() - began) * 1e3
-        matched = _store(session, run, findings, ranking, elapsed_ms, early=early)
+        matched = _store_evaluation(session, run, findings, ranking, elapsed_ms, early=early)
         if not is_evaluation_pending(session, run.id):
-            _go_on(session, run)
+            _enqueue_dependents(session, run)
         return matched
 
 
-def _store(
+def _store_evaluation(
     session: Session, run: Run, result: list[Finding], ranking: Ranking, elapsed_ms: float, *, early: bool
 ) -> int:
     session.execute(delete(StoredFinding).where(StoredFinding.run_id == run.id))
@@ -91,7 +91,7 @@ def _store(
     return matched
 
 
-def _go_on(session: Session, run: Run) -> None:
+def _enqueue_dependents(session: Session, run: Run) -> None:
     """Advance the diagnosis, the verification and the incidents that use this run."""
     diagnosis_id = find_diagnosis_id(session, run.capture_id)
     if diagnosis_id is not None:

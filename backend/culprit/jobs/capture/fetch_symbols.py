@@ -1,8 +1,8 @@
 """The job that fetches the symbols of a run's profiles from its host.
 
-It runs after the run, with the permissions of the user who requested the run, as its collector `symbols`. The profiles
-are built afterwards, even if it fails: a function without a symbol is displayed as its module and offset, with the
-reason.
+It runs after the run, with the permissions of the user who requested the run, as its collector `symbols`. Debuginfod
+servers that an admin allowed are requested for what the host did not have. The profiles are built afterwards, even if
+all of this fails: a function without a symbol is displayed as its module and offset, with the reason.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from culprit.evidence.symbols.requests import READER, list_generated, list_keys,
 from culprit.infra.artifacts.store import artifact_store
 from culprit.infra.db.session import get_database
 from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.captures.run import Run
 from culprit.infra.models.captures.run_collector import RunCollector
 from culprit.infra.models.evidence.symbol_file import SymbolFile
 from culprit.infra.sandbox.fork_server import HangupError, Message
 from culprit.infra.settings import get_settings
-from culprit.infra.task_queue import enqueue_after_commit
 from culprit.jobs.capture.session_result import (
     SessionFailure,
     SessionResult,
@@ -45,7 +45,8 @@ from culprit.jobs.capture.session_supervisor import (
 )
 from culprit.jobs.capture.spool import Spool
 from culprit.jobs.capture.ssh_pool import SESSION, SshPool, get_ssh_pool
-from culprit.jobs.ingest.fetched_artifacts import readings_of
+from culprit.jobs.ingest.fetched_artifacts import parse_stored_artifacts
+from culprit.jobs.ingest.plan_symbols import enqueue_builds, plan_debug_files
 from culprit.jobs.ingest.queries import list_profiles
 from culprit.jobs.ingest.store_run import add_readings
 from culprit.jobs.job import Job
@@ -66,20 +67,20 @@ def fetch_symbols(run_id: UUID) -> str | None:
     """Fetch the missing symbols of a run. Return the state of the collector, or None if there was nothing to do."""
     db = get_database()
     with unit_of_work(db.sessions) as session:
-        planned = symbol_queries.claim_fetch(session, run_id)
+        planned = symbol_queries.claim_fetch(session, run_id, symbols.ID)
         if planned is None:
             return None
         try:
             spec = _build_spec(session, planned)
         except RunRefusedError as refused:
-            return _fail(session, planned, refused.sentence)
+            return _fail_fetch(session, planned, refused.sentence)
     pool = get_ssh_pool()
     pool.start()
-    spool = Spool.of(get_settings().home, spec.run_collector_id, 0)
+    spool = Spool.create(get_settings().home, spec.run_collector_id, 0)
     try:
-        result = _run_session(pool, spec, spool)
+        result = run_fetch_session(pool, spec.session, spec.run_collector_id, spool)
         store_artifacts(artifact_store(), result)
-        return _store(spec, result)
+        return _store_symbols(spec, result)
     except (LeaseLostError, ChildDiedError):
         # The worker stops, or its child died: another worker fetches the symbols.
         with unit_of_work(db.sessions) as session:
@@ -108,13 +109,16 @@ def _build_spec(session: Session, planned: RunCollector) -> FetchSpec:
     )
 
 
-def _run_session(pool: SshPool, spec: FetchSpec, spool: Spool) -> SessionResult:
-    session = spec.session
+def run_fetch_session(pool: SshPool, session: SessionSpec, fetch_id: UUID, spool: Spool) -> SessionResult:
+    """Run the jobs of a session that fetches files, and return what the host sent.
+
+    Raises LeaseLostError if the worker stops, and ChildDiedError.
+    """
     connect_s = compute_first_connect_s(session.last_timings, session.max_silence_s)
 
     def start(limits: Timeouts) -> Message:
         bounds = bundle.RunnerLimits(
-            run=str(spec.run_collector_id),
+            run=str(fetch_id),
             silence_s=round(limits.runner_silence_s),
             deadline_s=round(limits.deadline_s),
             lease=symbols.ID,
@@ -143,7 +147,7 @@ def _run_session(pool: SshPool, spec: FetchSpec, spool: Spool) -> SessionResult:
         raise ChildDiedError from error
 
 
-def _store(spec: FetchSpec, result: SessionResult) -> str:
+def _store_symbols(spec: FetchSpec, result: SessionResult) -> str:
     """Store the fetched artifacts, their parsed index table, and the symbol files. Return the collector's state."""
     db, run_id = get_database(), spec.session.run_id
     outcome = result.output.outcomes.get(symbols.ID)
@@ -151,19 +155,19 @@ def _store(spec: FetchSpec, result: SessionResult) -> str:
         planned = session.get_one(RunCollector, spec.run_collector_id)
         if outcome is None:
             failure = result.failure or SessionFailure("run.cut_before_outcome", {})
-            return _fail(session, planned, failure.message)
+            return _fail_fetch(session, planned, failure.message)
         for part in result.output.parts:
             if part["id"] == symbols.ID:
                 session.add(build_artifact(part, run_id, planned.id, attempt=1))
         started_ns = planned.started_ns
         update_collector(planned, outcome, result)
         planned.started_ns, planned.ended_ns = started_ns, time.time_ns()
-    readings = readings_of(db, artifact_store(), run_id, spec.run_collector_id)
+    readings = parse_stored_artifacts(db, artifact_store(), run_id, spec.run_collector_id)
     with unit_of_work(db.sessions) as session:
         for reading in readings:
             add_readings(session, run_id, reading)
             symbol_queries.store_symbol_files(session, spec.session.host_id, _list_files(reading))
-        _build_profiles(session, run_id)
+        _continue_naming(session, run_id, spec.session.host_id)
         return session.get_one(RunCollector, spec.run_collector_id).state
 
 
@@ -175,17 +179,24 @@ def _list_files(reading: ParsedCollector) -> Iterator[SymbolFile]:
             yield SymbolFile(key=key, artifact_id=reading.artifacts[part], blocks=runs)
 
 
-def _fail(session: Session, planned: RunCollector, reason: Json) -> str:
+def _fail_fetch(session: Session, planned: RunCollector, reason: Json) -> str:
     planned.state, planned.reason, planned.ended_ns = "failed", reason, time.time_ns()
     session.flush()
-    _build_profiles(session, planned.run_id)
+    host_id = session.get_one(Run, planned.run_id).host_id
+    assert host_id is not None
+    _continue_naming(session, planned.run_id, host_id)
     return "failed"
 
 
-def _build_profiles(session: Session, run_id: UUID) -> None:
-    for profile in list_profiles(session, run_id):
-        if profile.state == "queued":
-            enqueue_after_commit(session, "culprit.build_profile", profile.id)
+def _continue_naming(session: Session, run_id: UUID, host_id: UUID) -> None:
+    """Request what the host did not have from debuginfod servers, or build the profiles."""
+    if not plan_debug_files(session, run_id, host_id):
+        enqueue_builds(session, run_id)
 
 
-JOB = Job("culprit.fetch_symbols", "ssh", fetch_symbols, symbol_queries.pending_symbol_fetches)
+JOB = Job(
+    "culprit.fetch_symbols",
+    "ssh",
+    fetch_symbols,
+    lambda: symbol_queries.pending_symbol_fetches(symbols.ID),
+)

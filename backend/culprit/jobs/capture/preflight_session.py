@@ -10,7 +10,7 @@ from culprit.infra.ssh.connection import Connection
 from culprit.infra.ssh.errors import SshError, Stage, to_printable
 from culprit.jobs.capture.session_messages import send_to_worker
 
-BEGINS = b"preflight 1\n"
+FACTS_HEADER = b"preflight 1\n"
 CLOCK = b"\nclock "
 MAX_TEXT = 256 << 10
 ROUND_TRIPS = 5
@@ -29,11 +29,16 @@ class PreflightSession:
         self._first_ms: float | None = None
         self._clock_received_ns: int | None = None
 
+    @property
+    def has_answered(self) -> bool:
+        """Return whether the program has printed anything."""
+        return bool(self._text)
+
     def report(self, stage: Stage) -> None:
         """Report that a step begins."""
         send_to_worker(self._line, {"kind": "stage", "stage": stage})
 
-    def started(self) -> None:
+    def on_started(self) -> None:
         """Record that the command was started."""
         self._begun = time.monotonic()
 
@@ -50,7 +55,7 @@ class PreflightSession:
         """Keep the end of standard error."""
         self._noise = (self._noise + data)[-2000:]
 
-    def turn(self, now: float) -> bytes:
+    def take_input(self, now: float) -> bytes:
         """Return the password if one is needed, and report progress."""
         words = b""
         if self._first_line is not None:
@@ -74,9 +79,9 @@ class PreflightSession:
         noise = self._noise + b"\n" + self._text[-500:]
         return to_printable(noise.decode("utf-8", "replace").strip().rpartition("\n")[2], 200)
 
-    def ended(self, status: int, connection: Connection) -> None:
+    def on_ended(self, status: int, connection: Connection) -> None:
         """Send the facts to the worker after the command has ended."""
-        _, begins, facts = bytes(self._text).partition(BEGINS)
+        _, begins, facts = bytes(self._text).partition(FACTS_HEADER)
         if not begins:
             raise SshError("no_shell", status=status, message=self.read_remaining())
         timings: dict[str, Any] = dict(connection.timings)

@@ -57,7 +57,7 @@ BUSY_PAUSE = timedelta(seconds=5)
 COMMIT_TRIES_S = 600.0
 FRAME_OVERHEAD = 8 << 20
 #: Errors that data of a host can cause when it is stored.
-UNSTORABLE = (DataError, ValueError, ArithmeticError)
+UNSTORABLE_ERRORS = (DataError, ValueError, ArithmeticError)
 log = structlog.get_logger("culprit.run_capture")
 
 
@@ -71,19 +71,19 @@ def run_capture(run_id: UUID) -> str | None:
         return None
     pool.register_run(run_id)
     try:
-        return _execute(pool, claim)
+        return _execute_run(pool, claim)
     finally:
         pool.unregister(run_id)
 
 
-def _execute(pool: SshPool, claim: RunLease) -> str | None:
+def _execute_run(pool: SshPool, claim: RunLease) -> str | None:
     publish_run_update(claim)
     with unit_of_work(get_database().sessions) as session:
         try:
             spec = build_session_spec(session, claim.run_id)
         except RunRefusedError as refusal:
             return _finish_refused(session, claim, refusal)
-    spool = Spool.of(get_settings().home, claim.run_id, claim.fence)
+    spool = Spool.create(get_settings().home, claim.run_id, claim.fence)
     try:
         result = _run_session(pool, claim, spec, spool)
         return _store_and_commit(claim, spec, result, spool)
@@ -93,8 +93,8 @@ def _execute(pool: SshPool, claim: RunLease) -> str | None:
     except (LeaseLostError, ChildDiedError) as error:
         log.info("run_given_up", run=str(claim.run_id), why=type(error).__name__)
         if pool.stopping.is_set():
-            return _requeue(claim, spec, losses=0)
-        return _requeue(claim, spec, losses=1) if isinstance(error, ChildDiedError) else None
+            return _requeue_lost(claim, spec, losses=0)
+        return _requeue_lost(claim, spec, losses=1) if isinstance(error, ChildDiedError) else None
     finally:
         spool.discard()
 
@@ -118,7 +118,7 @@ def _run_session(pool: SshPool, claim: RunLease, spec: SessionSpec, spool: Spool
         return _build_command(claim, spec, limits)
 
     def keep(result: SessionResult, progress: Json) -> bool:
-        return _renew(claim, spec, result, progress)
+        return _renew_run(claim, spec, result, progress)
 
     options = SupervisorOptions(
         max_silence_s=spec.max_silence_s,
@@ -171,7 +171,7 @@ def _build_command(claim: RunLease, spec: SessionSpec, limits: Timeouts) -> Mess
     }
 
 
-def _renew(claim: RunLease, spec: SessionSpec, result: SessionResult, progress: Json) -> bool:
+def _renew_run(claim: RunLease, spec: SessionSpec, result: SessionResult, progress: Json) -> bool:
     """Renew the lease and store the progress; return False if the lease is lost.
 
     While the database is unreachable, no other worker can take the run, so the session continues.
@@ -182,7 +182,7 @@ def _renew(claim: RunLease, spec: SessionSpec, result: SessionResult, progress: 
             "state": item["state"],
             "started_ns": item["started_ns"],
             "ended_ns": item["ended_ns"],
-            "elapsed_ms": _elapsed_ms(item),
+            "elapsed_ms": _compute_elapsed_ms(item),
             "planned_ms": planned.get(name, 0),
             "bytes": result.output.outcomes.get(name, {}).get("bytes", 0),
         }
@@ -198,7 +198,7 @@ def _renew(claim: RunLease, spec: SessionSpec, result: SessionResult, progress: 
     return held is not None
 
 
-def _elapsed_ms(item: Json) -> float:
+def _compute_elapsed_ms(item: Json) -> float:
     """Return how long a collector has been running. The host reports only the time of its runner."""
     if item["state"] != "running" or item["started_ns"] is None:
         return float(item["elapsed_ms"])
@@ -210,14 +210,16 @@ def _store_and_commit(claim: RunLease, spec: SessionSpec, result: SessionResult,
     result.connection.timings = _compute_timings(result)
     try:
         clock = map_session_clock(result)
-    except UNSTORABLE as error:
+    except UNSTORABLE_ERRORS as error:
         log.error("clock_not_readable", run=str(claim.run_id), error=type(error).__name__, exc_info=True)
         result, clock = result.without_details(), None
     store_artifacts(artifact_store(), result)
     plan = _decide_outcome(spec, result)
     if plan["do"] == "ingest":
         result.failure = result.failure or result.output.quality_failure()
-    spool.keep({"result": result.as_json(), "clock": clock, "plan": plan, "claim": _lease_to_json(claim)})
+    spool.write_outcome(
+        {"result": result.as_json(), "clock": clock, "plan": plan, "claim": _lease_to_json(claim)}
+    )
     until = time.monotonic() + COMMIT_TRIES_S
     while True:
         try:
@@ -237,12 +239,12 @@ def commit_safely(claim: RunLease, result: SessionResult, clock: Json | None, pl
     """
     try:
         return commit_once(claim, result, clock, plan)
-    except UNSTORABLE as error:
+    except UNSTORABLE_ERRORS as error:
         log.error("host_data_unstorable", run=str(claim.run_id), error=type(error).__name__, exc_info=True)
     bare = result.without_details()
     try:
         return commit_once(claim, bare, None, plan if plan["do"] in ("ingest", "cancel") else {"do": "fail"})
-    except UNSTORABLE:
+    except UNSTORABLE_ERRORS:
         with unit_of_work(get_database().sessions) as session:
             after_commit(session, lambda: publish_run_update(claim))
             left = leases.finish_run(
@@ -272,9 +274,9 @@ def _decide_outcome(spec: SessionSpec, result: SessionResult) -> Json:
     if result.canceled:
         return {"do": "cancel"}
     if result.output.busy is not None and not result.output.has_output:
-        return {"do": "wait", "why": {"key": "run.host_busy", "params": _truncate(result.output.busy)}}
+        return {"do": "wait", "why": {"key": "run.host_busy", "params": _truncate_facts(result.output.busy)}}
     if result.output.refusal is not None and not result.output.has_output:
-        result.failure = SessionFailure("run.host_refused", _truncate(result.output.refusal))
+        result.failure = SessionFailure("run.host_refused", _truncate_facts(result.output.refusal))
         return {"do": "fail"}
     if result.output.has_output:
         return {"do": "ingest"}
@@ -282,7 +284,7 @@ def _decide_outcome(spec: SessionSpec, result: SessionResult) -> Json:
     return {"do": "retry", "tier": spec.tier, "begun": result.began, "final": is_final}
 
 
-def _truncate(facts: Json) -> Json:
+def _truncate_facts(facts: Json) -> Json:
     return {str(name)[:40]: str(value)[:100] for name, value in list(facts.items())[:8]}
 
 
@@ -323,7 +325,7 @@ def commit_once(claim: RunLease, result: SessionResult, clock: Json | None, plan
         )
 
 
-def _requeue(claim: RunLease, spec: SessionSpec, losses: int) -> str | None:
+def _requeue_lost(claim: RunLease, spec: SessionSpec, losses: int) -> str | None:
     """Return the run to the queue at once, unless it must not be repeated."""
     with unit_of_work(get_database().sessions) as session:
         after_commit(session, lambda: publish_run_update(claim))

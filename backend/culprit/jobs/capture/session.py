@@ -29,7 +29,7 @@ from culprit.jobs.capture.session_messages import receive_from_worker, send_to_w
 from culprit.jobs.capture.spool import Spool
 
 REPORT_EVERY_S = 1.0
-ALONE_AFTER_S = 25.0
+SERVER_SILENCE_S = 25.0
 CANCEL_GRACE_S = 3.0
 MAX_LINE = 4096
 COMPLETE = (0, 3, 69, 73, 75)
@@ -124,12 +124,17 @@ def _run_session(
     """Run the command of `order`: command, first_line, beat_s, and the bounds."""
     bounds = Bounds(order["silence_s"], order["total_s"], order["stdout_bytes"], STDERR_BYTES)
     channel = start_command(connection, hop, order["command"], timeouts, talk.report)
-    talk.started()
+    talk.on_started()
     try:
         status = run_command(connection, channel, talk, bounds)
+    except SshError as error:
+        if error.kind != "silent" or talk.has_answered:
+            raise
+        message = talk.read_remaining()
+        raise SshError("no_answer", seconds=error.params["seconds"], message=message) from error
     finally:
         talk.report_dropped()
-    talk.ended(status, connection)
+    talk.on_ended(status, connection)
 
 
 class CaptureSession:
@@ -157,11 +162,16 @@ class CaptureSession:
         self._partial_line = b""
         self._noise = b""
 
+    @property
+    def has_answered(self) -> bool:
+        """Return whether the runner has sent its first frame."""
+        return self._frames > 0
+
     def report(self, stage: Stage) -> None:
         """Report that a step begins."""
         send_to_worker(self._line, {"kind": "stage", "stage": stage})
 
-    def started(self) -> None:
+    def on_started(self) -> None:
         """Note that the command was started."""
         self._begun = time.monotonic()
 
@@ -209,7 +219,7 @@ class CaptureSession:
         else:
             self._noise = (self._noise + line + b"\n")[-MAX_NOISE:]
 
-    def turn(self, now: float) -> bytes:
+    def take_input(self, now: float) -> bytes:
         """Return heartbeats and cancellations to write to the runner."""
         words = b""
         if self._first_line is not None:
@@ -222,7 +232,7 @@ class CaptureSession:
             words += b"hb %d\n" % self._beat
         words += self._handle_messages(now)
         if not self._frames and now - self._begun > self._timeout_s:
-            raise SshError("no_answer", seconds=round(self._timeout_s), message=self._read_remaining())
+            raise SshError("no_answer", seconds=round(self._timeout_s), message=self.read_remaining())
         if now - self._reported >= REPORT_EVERY_S:
             self._reported = now
             send_to_worker(self._line, {"kind": "received", "bytes": self._bytes})
@@ -244,7 +254,7 @@ class CaptureSession:
             if message["kind"] == "cancel" and self._canceled is None:
                 self._canceled = now
                 words = b"cancel\n"
-        if now - self._acknowledged > ALONE_AFTER_S:
+        if now - self._acknowledged > SERVER_SILENCE_S:
             raise SshError("killed", reason="the worker does not answer")
         return words
 
@@ -252,18 +262,18 @@ class CaptureSession:
         """Return whether to close the input, a few seconds after `cancel`."""
         return self._canceled is not None and time.monotonic() - self._canceled > CANCEL_GRACE_S
 
-    def _read_remaining(self) -> str:
+    def read_remaining(self) -> str:
         """Return the last line that is no frame, or the last of sudo: a mailer makes it add one."""
         noise = self._noise + self._partial_line + b" " + bytes(self._reader.noise)
         lines = noise.decode("utf-8", "replace").strip().split("\n")
         of_sudo = [line for line in lines[-5:] if "sudo" in line]
         return to_printable((of_sudo or lines)[-1], 200)
 
-    def ended(self, status: int, connection: Connection) -> None:
+    def on_ended(self, status: int, connection: Connection) -> None:
         """Send the end of the session after the command ended with `status`."""
         trouble = self._reader.close()
         if not self._frames:
-            raise _explain_missing_shell(status, self._read_remaining())
+            raise _explain_missing_shell(status, self.read_remaining())
         if trouble or status not in COMPLETE:
             raise SshError("cut", reason=f"{trouble or 'stopped'}, exit status {status}")
         timings = connection.timings

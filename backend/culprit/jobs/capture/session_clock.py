@@ -13,7 +13,7 @@ from culprit.json_types import Json
 # Between reading the wall clock and sending it, the host runs a few commands; the fastest take less.
 SENDING_NS = 5_000_000
 SENDING_ONCE_NS = 25_000_000
-ENOUGH_READINGS = 3
+MIN_READINGS = 3
 DEFAULT_ROUND_TRIP_MS = 200.0
 
 
@@ -29,7 +29,7 @@ def estimate_server_offset(
     """
     if not distances:
         return None
-    sending = SENDING_NS if len(distances) >= ENOUGH_READINGS else SENDING_ONCE_NS
+    sending = SENDING_NS if len(distances) >= MIN_READINGS else SENDING_ONCE_NS
     slack = int(round_trip_ms * 1e6) + sending
     offset = min(distances) + (early_ns - slack) // 2
     uncertainty = (early_ns + slack + 1) // 2

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session
 
+from collectors.contract import Tier
 from collectors.parse.perf import perf_data
 from collectors.plans import PlannedCollector, highest_tier
 from collectors.registry import COLLECTORS
@@ -76,9 +77,7 @@ def build_session_spec(session: Session, run_id: UUID) -> SessionSpec:
     """Build the spec of a run. Raises RunRefusedError."""
     run = session.get_one(Run, run_id)
     capture = session.get_one(Capture, run.capture_id)
-    host = run.host
-    if host is None or host.state != "active":
-        raise RunRefusedError({"key": "host.not_active", "params": {"host": host.name if host else "-"}})
+    host = _require_active_host(run)
     require_not_stopped(session, host)
     if capture.source == SOURCE and (window := find_window_for_host(session, host, utc_now())) is not None:
         raise RunRefusedError(describe_maintenance(window))
@@ -89,17 +88,7 @@ def build_session_spec(session: Session, run_id: UUID) -> SessionSpec:
             {"key": "capture.collector_unknown", "params": {"collector": ", ".join(unknown)}}
         )
     tier = highest_tier(item.id for item in items)
-    actor = find_actor(session, capture.requested_by)
-    if actor is None:
-        raise RunRefusedError({"key": "run.requester_gone", "params": {}})
-    try:
-        authorize(actor, f"capture.{tier}", host)
-        hops = build_hops(session, host)
-        password = get_sudo_password(host)
-    except CulpritError as error:
-        raise RunRefusedError(error.sentence) from error
-    except SecretUnreadableError as error:
-        raise RunRefusedError({"key": "run.secret_unreadable", "params": {"host": host.name}}) from error
+    hops, password = _open_host(session, host, capture.requested_by, f"capture.{tier}")
     try:
         scope = Scope.from_json(capture.scope)
         jobs = tuple(
@@ -136,6 +125,58 @@ def build_session_spec(session: Session, run_id: UUID) -> SessionSpec:
         scope=scope,
         max_bytes=sum(job.max_bytes for job in jobs),
     )
+
+
+def build_fetch_spec(
+    session: Session, run_id: UUID, user_id: UUID | None, jobs: tuple[program.CollectorJob, ...]
+) -> SessionSpec:
+    """Build the spec of a session that fetches files for a run, with the permissions of the user who requests it now.
+
+    The tier is standard, as for recordings of stacks. Raises RunRefusedError.
+    """
+    run = session.get_one(Run, run_id)
+    host = _require_active_host(run)
+    require_not_stopped(session, host)
+    hops, password = _open_host(session, host, user_id, f"capture.{Tier.STANDARD}")
+    return SessionSpec(
+        run_id=run_id,
+        capture_id=run.capture_id,
+        host_id=host.id,
+        hops=hops,
+        rules=load_network_rules(session),
+        sudo=cast(program.Sudo, host.sudo),
+        sudo_password=password,
+        max_silence_s=float(host.max_silence_s),
+        last_timings=load_last_timings(session, host),
+        tier=str(Tier.STANDARD),
+        host_deadline_s=float(program.compute_deadline_s(jobs)),
+        jobs=jobs,
+        scope=program.WHOLE_HOST,
+        max_bytes=sum(job.max_bytes for job in jobs),
+    )
+
+
+def _require_active_host(run: Run) -> Host:
+    host = run.host
+    if host is None or host.state != "active":
+        raise RunRefusedError({"key": "host.not_active", "params": {"host": host.name if host else "-"}})
+    return host
+
+
+def _open_host(
+    session: Session, host: Host, user_id: UUID | None, action: str
+) -> tuple[tuple[SshHop, ...], str | None]:
+    """Return how to log in to a host, and the password of sudo, if the user may do `action` there."""
+    actor = find_actor(session, user_id)
+    if actor is None:
+        raise RunRefusedError({"key": "run.requester_gone", "params": {}})
+    try:
+        authorize(actor, action, host)
+        return build_hops(session, host), get_sudo_password(host)
+    except CulpritError as error:
+        raise RunRefusedError(error.sentence) from error
+    except SecretUnreadableError as error:
+        raise RunRefusedError({"key": "run.secret_unreadable", "params": {"host": host.name}}) from error
 
 
 def _let_server_read(

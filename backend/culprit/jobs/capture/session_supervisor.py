@@ -27,13 +27,13 @@ from culprit.json_types import Json
 
 POLL_EVERY_S = 0.25
 log = structlog.get_logger("culprit.supervise")
-SPARE_S = 2.0
+STAGE_MARGIN_S = 2.0
 RENEW_EVERY_S = 3.0
 #: Collectors change state in bursts; each burst is one transaction and one update.
 UPDATE_EVERY_S = 0.5
 CANCEL_LIMIT_S = 4.0
 #: How long to read messages that were sent before a limit passed.
-REST_S = 1.0
+DRAIN_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def _set_deadline(state: _SessionState, stage: Stage) -> None:
     """Set the deadline of a stage. The child has its own limits; these apply if it does not keep them."""
     options = state.options
     seconds = options.connect_s if stage == "connect" else options.max_silence_s
-    state.stage, state.until = stage, time.monotonic() + seconds + SPARE_S
+    state.stage, state.until = stage, time.monotonic() + seconds + STAGE_MARGIN_S
 
 
 def _find_passed_limit(state: _SessionState, now: float) -> tuple[str, float] | None:
@@ -143,7 +143,7 @@ def _find_passed_limit(state: _SessionState, now: float) -> tuple[str, float] | 
 def _read_remaining(state: _SessionState) -> bool:
     """Read what the child sent before a limit passed; return whether the session is over."""
     try:
-        until = time.monotonic() + REST_S
+        until = time.monotonic() + DRAIN_S
         while time.monotonic() < until and (message := receive_from_session(state.child.line, 0)) is not None:
             if _handle_message(state, message):
                 return True
@@ -239,7 +239,7 @@ def _start_command(state: _SessionState) -> None:
 def _handle_data(state: _SessionState) -> None:
     state.stage = "stream"
     state.started_at = time.monotonic()
-    state.until = state.started_at + max(state.silence_s, 1.0) + SPARE_S + 1.0
+    state.until = state.started_at + max(state.silence_s, 1.0) + STAGE_MARGIN_S + 1.0
 
 
 def compute_first_connect_s(last_timings: Json, max_silence_s: float) -> float:

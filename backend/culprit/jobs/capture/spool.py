@@ -33,7 +33,7 @@ class Spool:
         self._count = 0
 
     @classmethod
-    def of(cls, home: Path, run_id: UUID, fence: int) -> Spool:
+    def create(cls, home: Path, run_id: UUID, fence: int) -> Spool:
         """Create a private directory below CULPRIT_HOME."""
         directory = home / "spool" / f"{run_id}.{fence}"
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -48,7 +48,7 @@ class Spool:
         """Return a frame as JSON; its bytes are in the file at `path`."""
         head = frame.header
         if head.kind in ("part", "snapshot"):
-            return self._part(frame)
+            return self._part_to_json(frame)
         if head.kind == "outcome":
             return _outcome_to_json(frame)
         if head.kind == "clock":
@@ -57,7 +57,7 @@ class Spool:
         facts, rejected = records.read_facts(frame)
         return {"kind": head.kind, "facts": facts, "rejected": _rejected_to_json(rejected)}
 
-    def _part(self, frame: Frame) -> Json:
+    def _part_to_json(self, frame: Frame) -> Json:
         head = frame.header
         file = frame.sink
         if not isinstance(file, PartFile):
@@ -78,7 +78,7 @@ class Spool:
             "rejected": [] if head.raw is None or fits else [[f"{head.part}.raw", "out_of_range"]],
         }
 
-    def keep(self, outcome: Json) -> None:
+    def write_outcome(self, outcome: Json) -> None:
         """Write the outcome to disk, so that it survives this process."""
         path = self.directory / (OUTCOME + ".new")
         with path.open("w", encoding="utf-8") as out:

@@ -17,7 +17,7 @@ from culprit.infra.sandbox.fork_server import ForkServer
 from culprit.jobs.capture.queries import load_canceled_ids
 
 SESSION = "culprit.jobs.capture.session:run"
-LISTEN_EVERY_S = 0.5
+POLL_INTERVAL_S = 0.5
 log = structlog.get_logger("culprit.crew")
 
 
@@ -39,7 +39,9 @@ class SshPool:
         self.server.start()
         with self._lock:
             if self._listener is None:
-                self._listener = threading.Thread(target=self._listen, name="cancellations", daemon=True)
+                self._listener = threading.Thread(
+                    target=self._poll_cancellations, name="cancellations", daemon=True
+                )
                 self._listener.start()
 
     def stop(self) -> None:
@@ -77,8 +79,8 @@ class SshPool:
         with self._lock:
             return len(self._working)
 
-    def _listen(self) -> None:
-        while not self.stopping.wait(LISTEN_EVERY_S):
+    def _poll_cancellations(self) -> None:
+        while not self.stopping.wait(POLL_INTERVAL_S):
             with self._lock:
                 working, watching = list(self._working), list(self._watching)
             if not working and not watching:

@@ -86,7 +86,7 @@ def _advance(session: Session, incident: Incident) -> None:
             )
             return
         step = f"{next_step.playbook}/{next_step.proposal.step}"
-        others = [key for key in snapshot.gaps if key != step and key not in missing_options]
+        others = [key for key in snapshot.open_steps if key != step and key not in missing_options]
         refusal = _run_step(session, incident, actor, step, UUID(next_step.host), others=others)
         if refusal is None:
             return
@@ -132,7 +132,7 @@ def _run_step(
                 incident,
                 step_run_request,
                 source="manual",
-                tiers=autopilot.tiers_up_to(pilot["tier"]),
+                tiers=autopilot.list_tiers_up_to(pilot["tier"]),
                 also=others,
             )
     except CulpritError as error:

@@ -37,7 +37,7 @@ def build_comparison(comparison_id: UUID) -> str | None:
     """Build one comparison. Return its state, or None if there was nothing to do."""
     db, store = get_database(), artifact_store()
     with unit_of_work(db.sessions) as session:
-        if _to_come(session, comparison_id):
+        if _is_side_pending(session, comparison_id):
             return None  # the sweep enqueues it again
         attempt = build_claims.claim_build(session, ProfileComparison, comparison_id)
     if attempt is None:
@@ -45,17 +45,17 @@ def build_comparison(comparison_id: UUID) -> str | None:
     values: Json
     try:
         with unit_of_work(db.sessions) as session:
-            sides = _sides(session, comparison_id)
+            sides = _load_sides(session, comparison_id)
             by_base = bool(session.get_one(ProfileComparison, comparison_id).a.get("by_base"))
         # This reads results of a checked parser; no untrusted bytes are parsed.
-        a, b = ([_view(store, key, chosen) for key, chosen in side] for side in sides)
+        a, b = ([_load_view(store, key, chosen) for key, chosen in side] for side in sides)
         with create_workspace(get_settings().home / "work") as directory:
             place = directory / "diff"
             compare_pooled_views(a, b, by_base=by_base).save(place)
             size = place.stat().st_size
             values = {
                 "state": "ready",
-                "result_key": _adopt(store, place),
+                "result_key": _store_file(store, place),
                 "stored_size": size,
                 "failure": None,
             }
@@ -69,7 +69,7 @@ def build_comparison(comparison_id: UUID) -> str | None:
         )
 
 
-def _to_come(session: Session, comparison_id: UUID) -> bool:
+def _is_side_pending(session: Session, comparison_id: UUID) -> bool:
     """Return whether a profile of either side is not built yet, or its run not parsed yet."""
     row = session.get(ProfileComparison, comparison_id)
     if row is None:
@@ -82,7 +82,7 @@ def _to_come(session: Session, comparison_id: UUID) -> bool:
     return has_unbuilt_profile(session, ids)
 
 
-def _sides(session: Session, comparison_id: UUID) -> list[list[tuple[str, SampleFilter]]]:
+def _load_sides(session: Session, comparison_id: UUID) -> list[list[tuple[str, SampleFilter]]]:
     """Return the samples and filter of each side, with the current permissions of the requester."""
     row = session.get_one(ProfileComparison, comparison_id)
     actor = find_actor(session, row.requested_by)
@@ -98,24 +98,24 @@ def _sides(session: Session, comparison_id: UUID) -> list[list[tuple[str, Sample
         side_profiles = queries.find_side_profiles(session, actor, side)
         if side_profiles is None:
             raise ProfileBuildError("profile.not_found")
-        sides.append([(_ready(side_profile), chosen) for side_profile in side_profiles])
+        sides.append([(_require_ready(side_profile), chosen) for side_profile in side_profiles])
     return sides
 
 
-def _ready(profile: Profile) -> str:
+def _require_ready(profile: Profile) -> str:
     if profile.state != "ready" or profile.store_key is None:
         raise ProfileBuildError("profile.not_ready", state=profile.state)
     return profile.store_key
 
 
-def _view(store: ArtifactStore, key: str, chosen: SampleFilter) -> ProfileView:
+def _load_view(store: ArtifactStore, key: str, chosen: SampleFilter) -> ProfileView:
     try:
         return Samples(SampleTable.load(store.path(key))).view(chosen)
     except (ArtifactMissingError, ArtifactAlteredError, DamagedFileError, FileNotFoundError) as error:
         raise ProfileBuildError("profile.lost", why=str(error)[:200]) from error
 
 
-def _adopt(store: ArtifactStore, place: Path) -> str:
+def _store_file(store: ArtifactStore, place: Path) -> str:
     with place.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     return store.adopt(place, digest).sha256

@@ -14,10 +14,11 @@ from sqlalchemy.orm import Session
 
 from collectors.registry import COLLECTORS
 from collectors.runner import symbols
+from culprit.domain.profiles import debug_files
 from culprit.evidence.parsing import parse_profile
 from culprit.evidence.parsing.queries import list_latest_artifacts
 from culprit.evidence.symbols.naming import explain_naming
-from culprit.evidence.symbols.queries import load_fetch
+from culprit.evidence.symbols.queries import load_debug_fetch, load_fetch
 from culprit.evidence.symbols.requests import READER
 from culprit.infra.artifacts.blob_files import ArtifactAlteredError, ArtifactMissingError
 from culprit.infra.artifacts.store import ArtifactStore, artifact_store
@@ -70,10 +71,10 @@ def build_profile(profile_id: UUID) -> str | None:
         return None
     try:
         with unit_of_work(db.sessions) as session:
-            order = _order(session, store, profile_id)
+            order = build_request(session, store, profile_id)
         with create_workspace(get_settings().home / "work") as directory:
             result = read_profiles(order, directory, LIMITS)
-            stored = [_adopt(store, directory, item) for item in result["profiles"]]
+            stored = [_store_files(store, directory, item) for item in result["profiles"]]
     except ProfileBuildError as failed:
         with unit_of_work(db.sessions) as session:
             build_claims.finish_build(
@@ -85,13 +86,14 @@ def build_profile(profile_id: UUID) -> str | None:
         if result.get("modules"):
             keys = {name.removesuffix(".blocks") for name in order["symbols"] or {}}
             run_id = session.get_one(Profile, profile_id).run_id
-            naming = explain_naming(result["modules"], keys, load_fetch(session, run_id))
+            fetches = load_fetch(session, run_id), load_debug_fetch(session, run_id)
+            naming = explain_naming(result["modules"], keys, *fetches)
         else:
             naming = None
-        return _store(session, profile_id, attempt, stored, naming)
+        return _store_profiles(session, profile_id, attempt, stored, naming)
 
 
-def _order(session: Session, store: ArtifactStore, profile_id: UUID) -> Json:
+def build_request(session: Session, store: ArtifactStore, profile_id: UUID) -> Json:
     """Return the request for the sandboxed child."""
     profile = session.get_one(Profile, profile_id)
     run = session.get_one(Run, profile.run_id)
@@ -130,15 +132,17 @@ def _describe_part(store: ArtifactStore, artifact: Artifact) -> Json:
 
 def _describe_symbols(session: Session, store: ArtifactStore, profile: Profile) -> Json:
     """Describe the symbol parts of a profile. All of them belong to its run, so that the run can be exported."""
-    planned = find_run_collector(session, profile.run_id, symbols.ID)
-    parts = {part.part: part for part in list_latest_artifacts(session, planned.id)} if planned else {}
+    collectors = [find_run_collector(session, profile.run_id, name) for name in (symbols.ID, debug_files.ID)]
+    parts = {
+        part.part: part for item in collectors if item for part in list_latest_artifacts(session, item.id)
+    }
     own = ((profile.source or {}).get("artifacts") or {}).get(symbols.KALLSYMS)
     if own and (artifact := session.get(Artifact, UUID(own))) is not None:
         parts[symbols.KALLSYMS] = artifact
     return {name: _describe_part(store, part) for name, part in parts.items() if part.removed_at is None}
 
 
-def _list_inputs(order: Mapping[str, Any]) -> list[str]:
+def list_inputs(order: Mapping[str, Any]) -> list[str]:
     """Return the paths of all parts that the child reads."""
     return [part["path"] for part in (order["part"], *(order["symbols"] or {}).values())]
 
@@ -146,10 +150,10 @@ def _list_inputs(order: Mapping[str, Any]) -> list[str]:
 def read_profiles(order: Mapping[str, Any], directory: Path, limits: SandboxLimits) -> Json:
     """Read the artifact in the sandboxed child. Raises ProfileBuildError."""
     ended = run_in_sandbox(
-        MODULE, order, directory, limits, inputs=_list_inputs(order), programs=perf_data.list_programs()
+        MODULE, order, directory, limits, inputs=list_inputs(order), programs=perf_data.list_programs()
     )
     if ended.verdict != "ok":
-        raise _died(ended, limits)
+        raise describe_exit(ended, limits)
     with open_output(directory / "result.json") as stream:
         result: Json = json.loads(stream.read(MAX_RESULT_BYTES))
     if "failure" in result:
@@ -159,7 +163,7 @@ def read_profiles(order: Mapping[str, Any], directory: Path, limits: SandboxLimi
     return result
 
 
-def _died(ended: SandboxExit, limits: SandboxLimits) -> ProfileBuildError:
+def describe_exit(ended: SandboxExit, limits: SandboxLimits) -> ProfileBuildError:
     match ended.verdict:
         case "out_of_memory":
             return ProfileBuildError("ingest.out_of_memory", attempts=1, limit_mb=limits.address_space >> 20)
@@ -173,7 +177,7 @@ def _died(ended: SandboxExit, limits: SandboxLimits) -> ProfileBuildError:
             )
 
 
-def _adopt(store: ArtifactStore, directory: Path, item: Json) -> Json:
+def _store_files(store: ArtifactStore, directory: Path, item: Json) -> Json:
     """Move the files of one profile into the store."""
     place = int(item["place"])
     keys: Json = {"tree_key": None, "stored_size": 0}
@@ -194,7 +198,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def _store(
+def _store_profiles(
     session: Session, profile_id: UUID, attempt: int, stored: list[Json], naming: Json | None
 ) -> str | None:
     """Store the heaviest event as the profile itself, and each further event as an additional profile."""
@@ -216,7 +220,7 @@ def _store(
     session.expire(profile)
     for other in others:
         _store_event_profile(session, profile, {name: other[name] for name in _COLUMNS} | common)
-    _widen(session, profile.run_id, stored)
+    _extend_run_times(session, profile.run_id, stored)
     enqueue_after_commit(session, "culprit.evaluate_run", profile.run_id)
     return "ready"
 
@@ -232,7 +236,7 @@ def _store_event_profile(session: Session, profile: Profile, values: Json) -> No
         setattr(sibling, name, value)
 
 
-def _widen(session: Session, run_id: UUID, stored: list[Json]) -> None:
+def _extend_run_times(session: Session, run_id: UUID, stored: list[Json]) -> None:
     """Extend the time range of the run to its samples: an imported profile has no other times."""
     starts = [item["t0_ns"] for item in stored if item["t0_ns"] is not None]
     ends = [item["t1_ns"] for item in stored if item["t1_ns"] is not None]

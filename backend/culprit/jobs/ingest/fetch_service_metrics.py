@@ -27,8 +27,8 @@ from culprit.infra.models.captures.run_collector import RunCollector
 from culprit.infra.network.http_client import MAX_BYTES, OutgoingError
 from culprit.infra.task_queue import enqueue_after_commit
 from culprit.infra.vault import SecretUnreadableError, get_vault
-from culprit.jobs.ingest.fetched_artifacts import keep_parts, readings_of
-from culprit.jobs.ingest.queries import pending_fetches, still_planned
+from culprit.jobs.ingest.fetched_artifacts import keep_parts, parse_stored_artifacts
+from culprit.jobs.ingest.queries import find_planned_collector, pending_fetches
 from culprit.jobs.ingest.store_run import add_readings, plan_typical_fetch
 from culprit.jobs.job import Job
 from culprit.json_types import Json
@@ -63,31 +63,31 @@ def fetch_service_metrics(run_id: UUID) -> str | None:
     Return the state of the collector, or None if there was nothing to do.
     """
     db, blobs = get_database(), artifact_store()
-    order = _plan(db, run_id)
+    order = _plan_fetch(db, run_id)
     if order is None:
         return None
-    fetched = _fetch(order)
-    state = _settle(db, blobs, run_id, order, fetched)
+    fetched = _fetch_metrics(order)
+    state = _store_result(db, blobs, run_id, order, fetched)
     if state == "done":
-        return _read(db, blobs, run_id, order.run_collector_id)
+        return _parse_parts(db, blobs, run_id, order.run_collector_id)
     return state
 
 
-def window_of(t0_ns: int, t1_ns: int, now_s: float) -> QueryRange:
+def build_query_range(t0_ns: int, t1_ns: int, now_s: float) -> QueryRange:
     """Return the time range of a capture with its margins, not beyond now."""
     start, end = t0_ns / 1e9, t1_ns / 1e9
     margin = min(max(end - start, MARGIN_MIN_S), MARGIN_MAX_S)
     return QueryRange(start - margin, max(min(end + margin, now_s), start))
 
 
-def _plan(db: Database, run_id: UUID) -> MetricFetchSpec | None:
+def _plan_fetch(db: Database, run_id: UUID) -> MetricFetchSpec | None:
     with db.sessions() as session:
-        run, planned = session.get(Run, run_id), still_planned(session, run_id, PROM_SERVICE)
+        run, planned = session.get(Run, run_id), find_planned_collector(session, run_id, PROM_SERVICE)
         if run is None or run.host is None or planned is None:
             return None
         now_s = time.time()
         now_ns = int(now_s * 1e9)
-        window = window_of(run.t0_ns or now_ns, run.t1_ns or now_ns, now_s)
+        window = build_query_range(run.t0_ns or now_ns, run.t1_ns or now_ns, now_s)
         service = services.find_measured_service(session, run.host)
         if service is None:
             return MetricFetchSpec(planned.id, None, window, {"key": "service.gone", "params": {}})
@@ -99,7 +99,7 @@ def _plan(db: Database, run_id: UUID) -> MetricFetchSpec | None:
         return MetricFetchSpec(planned.id, source, window)
 
 
-def _fetch(order: MetricFetchSpec) -> MetricFetchResult:
+def _fetch_metrics(order: MetricFetchSpec) -> MetricFetchResult:
     """Send every query once. Stop at the first connection failure: each further query would wait as long."""
     started_ns = time.time_ns()
     if order.source is None:
@@ -128,13 +128,13 @@ def _describe_queries(prometheus_source: PrometheusSource, window: QueryRange) -
     return json.dumps(reported, indent=1, ensure_ascii=False).encode() + b"\n"
 
 
-def _settle(
+def _store_result(
     db: Database, blobs: ArtifactStore, run_id: UUID, order: MetricFetchSpec, fetched: MetricFetchResult
 ) -> str | None:
     """Store the result. Return None if another worker was faster."""
     stored = {name: blobs.put([body], 2 * MAX_BYTES) for name, body in fetched.parts.items()}
     with unit_of_work(db.sessions) as session:
-        planned = still_planned(session, run_id, PROM_SERVICE, lock=True)
+        planned = find_planned_collector(session, run_id, PROM_SERVICE, lock=True)
         if planned is None:
             return None
         planned.state = "failed" if fetched.failure else "done"
@@ -147,9 +147,9 @@ def _settle(
         return planned.state
 
 
-def _read(db: Database, blobs: ArtifactStore, run_id: UUID, run_collector_id: UUID) -> str | None:
+def _parse_parts(db: Database, blobs: ArtifactStore, run_id: UUID, run_collector_id: UUID) -> str | None:
     """Parse only the fetched parts; other results of the run are unchanged."""
-    readings = readings_of(db, blobs, run_id, run_collector_id)
+    readings = parse_stored_artifacts(db, blobs, run_id, run_collector_id)
     with unit_of_work(db.sessions) as session:
         for reading in readings:
             add_readings(session, run_id, reading)

@@ -33,9 +33,14 @@ from culprit.infra.models.captures.run import Run
 from culprit.infra.models.captures.run_collector import RunCollector
 from culprit.infra.network.http_client import MAX_BYTES, OutgoingError
 from culprit.infra.vault import SecretUnreadableError, get_vault
-from culprit.jobs.ingest.fetch_service_metrics import window_of
-from culprit.jobs.ingest.fetched_artifacts import keep_parts, readings_of
-from culprit.jobs.ingest.queries import find_run_collector, list_summaries, pending_fetches, still_planned
+from culprit.jobs.ingest.fetch_service_metrics import build_query_range
+from culprit.jobs.ingest.fetched_artifacts import keep_parts, parse_stored_artifacts
+from culprit.jobs.ingest.queries import (
+    find_planned_collector,
+    find_run_collector,
+    list_summaries,
+    pending_fetches,
+)
 from culprit.jobs.ingest.store_run import add_readings
 from culprit.jobs.job import Job
 from culprit.json_types import Json
@@ -43,7 +48,7 @@ from culprit.json_types import Json
 QUERY_S = 10.0
 # Timeout for all days together. Days that were not reached are reported as missing.
 TOTAL_S = 60.0
-LEAST_S = 1.0
+MIN_FETCH_S = 1.0
 MAX_TOTAL_BYTES = 2 * MAX_BYTES
 # Values are aggregated by hour: a value per minute is sufficient.
 STEP_S = 60
@@ -76,15 +81,15 @@ def fetch_typical_ranges(run_id: UUID) -> str | None:
     Return the state of the collector, or None if there was nothing to do.
     """
     db, blobs = get_database(), artifact_store()
-    order = _plan(db, run_id)
+    order = _plan_fetch(db, run_id)
     if order is None:
         return None
-    fetched = _fetch(order)
-    state = _settle(db, blobs, run_id, order, fetched)
-    return _read(db, blobs, run_id, order.run_collector_id) if state == "done" else state
+    fetched = _fetch_ranges(order)
+    state = _store_result(db, blobs, run_id, order, fetched)
+    return _parse_parts(db, blobs, run_id, order.run_collector_id) if state == "done" else state
 
 
-def shift_range(window: QueryRange, back: int) -> QueryRange:
+def shift_query_range(window: QueryRange, back: int) -> QueryRange:
     """Return the same time of day `back` days earlier, extended by the aggregation range on both sides."""
     moved = back * DAY_S
     return QueryRange(
@@ -92,14 +97,14 @@ def shift_range(window: QueryRange, back: int) -> QueryRange:
     )
 
 
-def _plan(db: Database, run_id: UUID) -> TypicalFetchSpec | None:
+def _plan_fetch(db: Database, run_id: UUID) -> TypicalFetchSpec | None:
     with db.sessions() as session:
-        run, planned = session.get(Run, run_id), still_planned(session, run_id, PROM_TYPICAL)
+        run, planned = session.get(Run, run_id), find_planned_collector(session, run_id, PROM_TYPICAL)
         if run is None or run.host is None or planned is None:
             return None
         now = find_run_collector(session, run_id, PROM_SERVICE)
         requested_ns = (now.started_ns if now is not None else None) or time.time_ns()
-        window = window_of(run.t0_ns or requested_ns, run.t1_ns or requested_ns, requested_ns / 1e9)
+        window = build_query_range(run.t0_ns or requested_ns, run.t1_ns or requested_ns, requested_ns / 1e9)
         routes = _load_routes(session, now.id) if now is not None else {}
         service = services.find_measured_service(session, run.host)
         if service is None:
@@ -129,7 +134,7 @@ def _load_routes(session: Session, run_collector_id: UUID) -> dict[str, list[str
     }
 
 
-def _fetch(order: TypicalFetchSpec) -> TypicalFetchResult:
+def _fetch_ranges(order: TypicalFetchSpec) -> TypicalFetchResult:
     """Query day by day, the newest first. After a failure, the completed days count."""
     fetched = TypicalFetchResult({}, time.time_ns(), order.failure)
     if order.source is None:
@@ -137,10 +142,10 @@ def _fetch(order: TypicalFetchSpec) -> TypicalFetchResult:
     fetched.answers = {name: [] for name in order.source.queries}
     until, size = time.monotonic() + TOTAL_S, 0
     for back in range(1, DAYS + 1):
-        window = shift_range(order.window, back)
+        window = shift_query_range(order.window, back)
         for name in order.source.queries:
             left_s = until - time.monotonic()
-            if left_s < LEAST_S or size > MAX_TOTAL_BYTES:
+            if left_s < MIN_FETCH_S or size > MAX_TOTAL_BYTES:
                 key = "typical.too_large" if size > MAX_TOTAL_BYTES else "typical.too_slow"
                 fetched.ended = {"key": key, "params": {"days": back - 1, "source": DAYS}}
                 return fetched
@@ -165,7 +170,7 @@ def _describe_queries(order: TypicalFetchSpec, fetched: TypicalFetchResult) -> b
         "end_s": round(order.window.end_s, 3),
         "earlier": [
             {"start_s": round(item.start_s, 3), "end_s": round(item.end_s, 3), "step_s": item.step_s}
-            for item in (shift_range(order.window, back) for back in range(1, DAYS + 1))
+            for item in (shift_query_range(order.window, back) for back in range(1, DAYS + 1))
         ],
         "latency_unit": order.source.latency_unit,
         "queries": dict(order.source.queries),
@@ -175,7 +180,7 @@ def _describe_queries(order: TypicalFetchSpec, fetched: TypicalFetchResult) -> b
     return json.dumps(reported, indent=1, ensure_ascii=False).encode() + b"\n"
 
 
-def _settle(
+def _store_result(
     db: Database, blobs: ArtifactStore, run_id: UUID, order: TypicalFetchSpec, fetched: TypicalFetchResult
 ) -> str | None:
     """Store the result. Return None if another worker was faster. No answer at all is a failure."""
@@ -184,7 +189,7 @@ def _settle(
         bodies[QUERY_PART] = _describe_queries(order, fetched)
     stored = {name: blobs.put([body], 2 * MAX_TOTAL_BYTES) for name, body in bodies.items()}
     with unit_of_work(db.sessions) as session:
-        planned = still_planned(session, run_id, PROM_TYPICAL, lock=True)
+        planned = find_planned_collector(session, run_id, PROM_TYPICAL, lock=True)
         if planned is None:
             return None
         planned.state = "done" if bodies else "failed"
@@ -195,9 +200,9 @@ def _settle(
         return planned.state
 
 
-def _read(db: Database, blobs: ArtifactStore, run_id: UUID, run_collector_id: UUID) -> str | None:
+def _parse_parts(db: Database, blobs: ArtifactStore, run_id: UUID, run_collector_id: UUID) -> str | None:
     """Parse only the fetched parts; other results of the run are unchanged."""
-    readings = readings_of(db, blobs, run_id, run_collector_id)
+    readings = parse_stored_artifacts(db, blobs, run_id, run_collector_id)
     with unit_of_work(db.sessions) as session:
         for reading in readings:
             add_readings(session, run_id, reading)

@@ -45,7 +45,7 @@ def keep_parts(
         )
 
 
-def readings_of(
+def parse_stored_artifacts(
     db: Database, blobs: ArtifactStore, run_id: UUID, run_collector_id: UUID
 ) -> list[ParsedCollector]:
     """Parse only the fetched parts; other results of the run are unchanged."""
@@ -55,4 +55,4 @@ def readings_of(
         collect_parse_jobs(session, blobs, work, only=run_collector_id)
     with create_workspace(get_settings().home / "work") as directory:
         parse_all(work, directory, LIMITS)
-    return work.readings
+    return work.results

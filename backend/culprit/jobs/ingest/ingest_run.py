@@ -34,7 +34,7 @@ from culprit.jobs.ingest.store_run import store_run
 from culprit.jobs.job import Job
 
 #: Errors of values that the database cannot store; the worker is not the cause.
-UNSTORABLE = (DataError, ValueError, ArithmeticError)
+UNSTORABLE_ERRORS = (DataError, ValueError, ArithmeticError)
 log = structlog.get_logger("culprit.ingest_run")
 
 
@@ -44,15 +44,15 @@ def ingest_run(run_id: UUID, *, again: bool = False) -> str | None:
     `again` parses a run that has already ended with newer parsers; its state is unchanged.
     """
     db, blobs = get_database(), artifact_store()
-    work = _begin(db, blobs, run_id, again)
+    work = _start_ingest(db, blobs, run_id, again)
     if work is None:
         return None
     with create_workspace(get_settings().home / "work") as directory:
         parse_all(work, directory, LIMITS)
-        return _store(db, work, again=again)
+        return _store_results(db, work, again=again)
 
 
-def _store(db: Database, work: ParseWork, *, again: bool) -> str | None:
+def _store_results(db: Database, work: ParseWork, *, again: bool) -> str | None:
     """Store all results. Return the new state of the run.
 
     Values that the database cannot store affect only their collector, which becomes `unreadable` without a retry.
@@ -67,16 +67,16 @@ def _store(db: Database, work: ParseWork, *, again: bool) -> str | None:
             return state
 
     try:
-        return attempt(work.readings)
-    except UNSTORABLE as error:
+        return attempt(work.results)
+    except UNSTORABLE_ERRORS as error:
         log.error("reading_not_storable", run=str(work.run_id), error=type(error).__name__, exc_info=True)
     readings: list[ParsedCollector] = []
-    for reading in work.readings:
+    for reading in work.results:
         try:
             attempt([reading], keep=False)
         except _RollbackError:
             readings.append(reading)
-        except UNSTORABLE:
+        except UNSTORABLE_ERRORS:
             readings.append(make_unreadable(reading.run_collector_id, "ingest.not_storable"))
     return attempt(readings)
 
@@ -85,7 +85,7 @@ class _RollbackError(Exception):
     """Roll back the transaction of a test write."""
 
 
-def _begin(db: Database, blobs: ArtifactStore, run_id: UUID, again: bool) -> ParseWork | None:
+def _start_ingest(db: Database, blobs: ArtifactStore, run_id: UUID, again: bool) -> ParseWork | None:
     with unit_of_work(db.sessions) as session:
         if again and has_removed_data(session, run_id):
             return None  # deleted artifacts cannot be parsed again, and their earlier results would be lost

@@ -1,4 +1,4 @@
-"""Claims, failures and retries of builds of profiles and comparisons.
+"""Claims, failures and retries of builds of profiles, comparisons and disassembled functions.
 
 A claim is an attempt number: a worker with an older number is refused. The sweep enqueues queued and
 abandoned builds again, so that a lost message or worker only delays them.
@@ -15,13 +15,14 @@ from sqlalchemy.orm import Session
 
 from culprit.evidence.symbols.queries import is_fetch_pending
 from culprit.infra.models.captures.run import Run
+from culprit.infra.models.evidence.function_disassembly import FunctionDisassembly
 from culprit.infra.models.evidence.profile import Profile
 from culprit.infra.models.evidence.profile_comparison import ProfileComparison
 from culprit.json_types import Json
 
 #: Key of an advisory lock.
 FACTS_LOCK = 0x46414354  # two runs of one host may be stored at the same time
-Build = type[Profile] | type[ProfileComparison]
+Build = type[Profile] | type[ProfileComparison] | type[FunctionDisassembly]
 
 MAX_ATTEMPTS = 3
 # Longer than any child may take.

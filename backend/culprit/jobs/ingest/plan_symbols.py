@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from uuid import UUID
 
 from sqlalchemy.orm import Session
 
 from collectors.runner import symbols
+from culprit.domain.profiles import debug_files
+from culprit.evidence.symbols.debuginfod_queries import has_servers
 from culprit.evidence.symbols.queries import KERNEL, StoredSymbols, load_symbol_files, store_symbol_files
-from culprit.evidence.symbols.requests import READER, list_generated, list_keys, list_missing_files
+from culprit.evidence.symbols.requests import (
+    READER,
+    list_generated,
+    list_keys,
+    list_missing_files,
+    list_programs,
+)
 from culprit.infra.artifacts.store import artifact_store
 from culprit.infra.models.captures.run import Run
 from culprit.infra.models.captures.run_collector import RunCollector
@@ -52,6 +61,35 @@ def plan_symbols(session: Session, run: Run) -> None:
     _add_known_symbols(session, planned, known)
     if planned.state == "queued":
         enqueue_after_commit(session, "culprit.fetch_symbols", run.id)
+    else:
+        plan_debug_files(session, run.id, run.host_id)
+
+
+def plan_debug_files(session: Session, run_id: UUID, host_id: UUID) -> bool:
+    """Plan to request what the host did not have from debuginfod servers. Return whether there is something to request.
+
+    It is planned after the fetch from the host. Without a server that an admin allowed, nothing is planned.
+    """
+    if not has_servers(session) or find_run_collector(session, run_id, debug_files.ID) is not None:
+        return False
+    sources = [profile.source for profile in list_profiles(session, run_id) if profile.source]
+    sources = [source for source in sources if source["reader"] == READER]
+    known = load_symbol_files(session, host_id, [key for source in sources for key in list_keys(source)])
+    if not list_programs(sources, known):
+        return False
+    session.add(
+        RunCollector(run_id=run_id, collector=debug_files.ID, state="queued", method=debug_files.METHOD)
+    )
+    session.flush()
+    enqueue_after_commit(session, "culprit.fetch_debug_files", run_id)
+    return True
+
+
+def enqueue_builds(session: Session, run_id: UUID) -> None:
+    """Build the profiles of a run that have waited for its symbols."""
+    for profile in list_profiles(session, run_id):
+        if profile.state == "queued":
+            enqueue_after_commit(session, "culprit.build_profile", profile.id)
 
 
 def _add_known_symbols(session: Session, planned: RunCollector, known: Mapping[str, StoredSymbols]) -> None:

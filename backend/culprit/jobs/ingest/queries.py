@@ -48,7 +48,7 @@ def pending_builds(table: Build) -> Select[UUID]:
     return query.where(not_(is_fetch_pending(Profile.run_id))) if table is Profile else query
 
 
-def still_planned(
+def find_planned_collector(
     session: Session, run_id: UUID, collector: str, *, lock: bool = False
 ) -> RunCollector | None:
     """Return the collector of a run that was not fetched yet, or None."""

@@ -23,21 +23,21 @@ from culprit.json_types import Json
 
 BATCH = 500
 #: Number of displayed events before and after a time that are compared with each new event.
-NEAREST = 8
+MAX_NEIGHBORS = 8
 RunsAt = dict[UUID, set[UUID | None]]
 
-_NEAR = text(
+_NEAREST_EVENTS = text(
     f"""
     SELECT near.id, near.run_id, near.same_key, near.t_ns, near.end_ns, near.uncertainty_ns
     FROM unnest(CAST(:keys AS bytea[]), CAST(:times AS bigint[])) AS wanted (same_key, t_ns)
     CROSS JOIN LATERAL (
         (SELECT * FROM event
             WHERE same_key = wanted.same_key AND repeats_id IS NULL
-            AND t_ns <= wanted.t_ns ORDER BY t_ns DESC LIMIT {NEAREST})
+            AND t_ns <= wanted.t_ns ORDER BY t_ns DESC LIMIT {MAX_NEIGHBORS})
         UNION ALL
         (SELECT * FROM event
             WHERE same_key = wanted.same_key AND repeats_id IS NULL
-            AND t_ns > wanted.t_ns ORDER BY t_ns LIMIT {NEAREST})
+            AND t_ns > wanted.t_ns ORDER BY t_ns LIMIT {MAX_NEIGHBORS})
     ) AS near
     """  # noqa: S608
 )
@@ -54,11 +54,12 @@ class ExistingEvent:
     end_ns: int | None
     uncertainty_ns: int
 
-    def may_be(self, other: ExistingEvent) -> bool:
+    def may_equal(self, other: ExistingEvent) -> bool:
         """Return whether the two times may be equal. Two lines of the same run are always two events."""
-        return self.run_id != other.run_id and self.away(other) <= self.uncertainty_ns + other.uncertainty_ns
+        distance_ns = self.compute_distance_ns(other)
+        return self.run_id != other.run_id and distance_ns <= self.uncertainty_ns + other.uncertainty_ns
 
-    def away(self, other: ExistingEvent) -> int:
+    def compute_distance_ns(self, other: ExistingEvent) -> int:
         """Return the distance of the two times in ns."""
         return abs(self.t_ns - other.t_ns)
 
@@ -82,7 +83,7 @@ def replace_events(session: Session, run: Run, rows: list[Json]) -> None:
 
     The caller must be the only writer for this host (see `replace_series`).
     """
-    freed = _free(session, run.id)
+    freed = _release_repetitions(session, run.id)
     session.execute(delete(StoredEvent).where(StoredEvent.run_id == run.id))
     for row in rows:
         row["same_key"] = row["repeats_id"] = None
@@ -96,11 +97,12 @@ def replace_events(session: Session, run: Run, rows: list[Json]) -> None:
         if row["same_key"]
     ]
     coming = sorted(fresh, key=lambda item: item.t_ns) + freed
-    displayed = _displayed_near(session, coming)
-    _repeat(session, match_repeated_events(coming, displayed, _repeated_by(session, displayed, freed)))
+    displayed = _list_displayed_near(session, coming)
+    repeating_runs = _list_repeating_runs(session, displayed, freed)
+    _store_repetitions(session, match_repeated_events(coming, displayed, repeating_runs))
 
 
-def _free(session: Session, run_id: UUID) -> list[ExistingEvent]:
+def _release_repetitions(session: Session, run_id: UUID) -> list[ExistingEvent]:
     """Release the events of other runs that repeat one of this run, to match them again."""
     names = [getattr(StoredEvent, name) for name in ExistingEvent.__slots__]
     freed = session.execute(
@@ -113,19 +115,21 @@ def _free(session: Session, run_id: UUID) -> list[ExistingEvent]:
     return sorted((ExistingEvent(*row) for row in freed), key=lambda seen: (seen.t_ns, seen.id))
 
 
-def _displayed_near(session: Session, coming: Sequence[ExistingEvent]) -> list[ExistingEvent]:
+def _list_displayed_near(session: Session, coming: Sequence[ExistingEvent]) -> list[ExistingEvent]:
     """Return the displayed events that may equal one of `coming`."""
     displayed: dict[UUID, ExistingEvent] = {}
     for at in range(0, len(coming), BATCH):
         part = coming[at : at + BATCH]
         params = {"keys": [event.same_key for event in part], "times": [event.t_ns for event in part]}
-        displayed |= {row.id: ExistingEvent(*row) for row in session.execute(_NEAR, params)}
+        displayed |= {row.id: ExistingEvent(*row) for row in session.execute(_NEAREST_EVENTS, params)}
     for item in coming:
         displayed.pop(item.id, None)
     return list(displayed.values())
 
 
-def _repeated_by(session: Session, seens: Iterable[ExistingEvent], freed: Iterable[ExistingEvent]) -> RunsAt:
+def _list_repeating_runs(
+    session: Session, seens: Iterable[ExistingEvent], freed: Iterable[ExistingEvent]
+) -> RunsAt:
     """Return, by event of `seens`, the runs of `freed` that have another event that repeats it."""
     runs = {item.run_id for item in freed}
     event_ids = [seen.id for seen in seens]
@@ -152,11 +156,11 @@ def match_repeated_events(
     runs_at: RunsAt = defaultdict(set, repeated_by or {})
     for seen in coming:
         leaders = by_key[seen.same_key]
-        free = [lead for lead in leaders if seen.may_be(lead) and seen.run_id not in runs_at[lead.id]]
+        free = [lead for lead in leaders if seen.may_equal(lead) and seen.run_id not in runs_at[lead.id]]
         if not free:
             leaders.append(seen)
             continue
-        lead = min(free, key=seen.away)
+        lead = min(free, key=seen.compute_distance_ns)
         if seen.has_more_details(lead):
             leaders[leaders.index(lead)] = seen
             runs_at[seen.id] = runs_at[lead.id] | {lead.run_id}
@@ -167,7 +171,7 @@ def match_repeated_events(
     return repeats
 
 
-def _repeat(session: Session, repeats: Mapping[UUID, UUID]) -> None:
+def _store_repetitions(session: Session, repeats: Mapping[UUID, UUID]) -> None:
     rows = [{"id": item, "repeats_id": other} for item, other in repeats.items()]
     for at in range(0, len(rows), BATCH):
         session.execute(update(StoredEvent), rows[at : at + BATCH])

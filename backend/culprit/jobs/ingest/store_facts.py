@@ -39,11 +39,11 @@ class FactReader:
     run_id: UUID | None = None
     parts: Mapping[str, UUID] | None = None
 
-    def place(self, fact: FactReading) -> FactSource:
+    def build_source(self, fact: FactReading) -> FactSource:
         """Return the source of a fact."""
         return FactSource(self.run_id, (self.parts or {}).get(fact.part), fact.line)
 
-    def place_of_none(self) -> FactSource:
+    def build_listing_source(self) -> FactSource:
         """Return the source of a missing setting: the artifact that would list it."""
         return FactSource(self.run_id, next(iter((self.parts or {}).values()), None))
 
@@ -58,16 +58,16 @@ def store_facts(
     of_source = (HostFact.host_id == host_id, HostFact.source == source.name)
     before = load_facts(session, of_source, HostFact.since_ns <= source.at_ns, newest=True)
     after = load_facts(session, of_source, HostFact.since_ns > source.at_ns, newest=False)
-    reported = {fact.name: (fact.value, source.place(fact)) for fact in facts}
+    reported = {fact.name: (fact.value, source.build_source(fact)) for fact in facts}
     values: dict[str, tuple[str | None, FactSource]] = dict(reported)
     if whole:
         gone = (name for name, row in before.items() if is_listed_completely(name) and row.value is not None)
-        values |= {name: (None, source.place_of_none()) for name in gone if name not in reported}
+        values |= {name: (None, source.build_listing_source()) for name in gone if name not in reported}
     last = max(before.values(), key=lambda row: row.seen_ns, default=None)
-    book = _Book(session, host_id, source.name)
+    book = _FactBatch(session, host_id, source.name)
     for name, (value, place) in values.items():
         earlier, later = before.get(name), after.get(name)
-        spans = add_reading(_span(earlier), _span(later), value, source.at_ns, place)
+        spans = add_reading(_build_span(earlier), _build_span(later), value, source.at_ns, place)
         if (
             whole
             and earlier is None
@@ -82,7 +82,7 @@ def store_facts(
     book.close()
 
 
-def _span(row: HostFact | None) -> FactSpan[FactSource] | None:
+def _build_span(row: HostFact | None) -> FactSpan[FactSource] | None:
     if row is None:
         return None
     first = FactSource(row.first_run_id, row.first_artifact_id, row.first_line)
@@ -90,7 +90,7 @@ def _span(row: HostFact | None) -> FactSpan[FactSource] | None:
     return FactSpan(row.value, row.since_ns, row.seen_ns, first, last, row.id)
 
 
-class _Book:
+class _FactBatch:
     """Batch the changes of facts: one statement updates hundreds of unchanged facts."""
 
     def __init__(self, session: Session, host_id: UUID, source: str) -> None:
@@ -105,7 +105,7 @@ class _Book:
             row = left.pop(span.key, None) if isinstance(span.key, UUID) else None
             if row is None:
                 row = HostFact(id=new_uuid7(), host_id=self.host_id, source=self.source, name=name)
-                _fill(row, span)
+                _fill_row(row, span)
                 self.session.add(row)
                 self.grew = True
             elif (row.value, row.since_ns) == (span.value, span.since_ns):
@@ -120,7 +120,7 @@ class _Book:
                         }
                     )
             else:
-                _fill(row, span)
+                _fill_row(row, span)
         for row in left.values():
             self.session.delete(row)
 
@@ -147,7 +147,7 @@ class _Book:
             )
 
 
-def _fill(row: HostFact, fact_span: FactSpan[FactSource]) -> None:
+def _fill_row(row: HostFact, fact_span: FactSpan[FactSource]) -> None:
     row.value, row.since_ns, row.seen_ns = fact_span.value, fact_span.since_ns, fact_span.seen_ns
     row.first_run_id, row.first_artifact_id, row.first_line = (
         fact_span.first.run_id,

@@ -60,19 +60,19 @@ def store_run(
         return None
     run.clock = clock
     good = [reading for reading in readings if reading.failure is None]
-    beyond = _beyond(session, run.id)
+    beyond = _list_unbounded_collectors(session, run.id)
     series_list = [series for reading in good for series in _list_writes(reading, beyond.values())]
     replace_series(session, run, series_list)
     lookback_series = [series for series in series_list if series.run_collector_id == beyond.get(lookback.ID)]
     run.look_back_ns = min(
         (chunk["t0_ns"] for series in lookback_series for chunk in series.chunks), default=None
     )
-    _events(session, run, good)
-    _tables(session, run, good)
-    _profiles(session, run, good)
-    _facts(session, run, good)
-    _remember(session, run, good)
-    _outcomes(session, run, readings)
+    _store_events(session, run, good)
+    _store_tables(session, run, good)
+    _enqueue_profiles(session, run, good)
+    _store_run_facts(session, run, good)
+    _store_host_facts(session, run, good)
+    _store_outcomes(session, run, readings)
     session.flush()
     if run.state == "ingesting":
         states = list_collector_states(session, run.id)
@@ -93,10 +93,10 @@ def add_readings(session: Session, run_id: UUID, reading: ParsedCollector) -> No
     if run is None:
         raise LookupError(f"run {run_id} not found")
     if reading.failure is None:
-        series_list = _list_writes(reading, _beyond(session, run.id).values())
+        series_list = _list_writes(reading, _list_unbounded_collectors(session, run.id).values())
         replace_series(session, run, series_list, only=reading.run_collector_id)
-        _tables(session, run, [reading], only=reading.run_collector_id)
-    _outcomes(session, run, [reading])
+        _store_tables(session, run, [reading], only=reading.run_collector_id)
+    _store_outcomes(session, run, [reading])
 
 
 def plan_fetch(session: Session, run: Run) -> None:
@@ -126,7 +126,7 @@ def plan_typical_fetch(session: Session, run_id: UUID) -> bool:
     return True
 
 
-def _beyond(session: Session, run_id: UUID) -> dict[str, UUID]:
+def _list_unbounded_collectors(session: Session, run_id: UUID) -> dict[str, UUID]:
     """Return the collectors of a run by name whose results extend beyond the time of the capture."""
     return load_collector_ids(session, run_id, (PROM_SERVICE, lookback.ID))
 
@@ -141,14 +141,14 @@ def _list_writes(reading: ParsedCollector, beyond: Collection[UUID]) -> list[Ser
             labels=series["labels"],
             axis=series["axis"],
             axis_values=series["axis_values"],
-            chunks=[_chunk(chunk, reading.blob) for chunk in series["chunks"]],
+            chunks=[_extract_chunk(chunk, reading.blob) for chunk in series["chunks"]],
             in_capture=reading.run_collector_id not in beyond,
         )
         for series in reading.parsed["series"]
     ]
 
 
-def _chunk(chunk: Json, blob: bytes) -> Json:
+def _extract_chunk(chunk: Json, blob: bytes) -> Json:
     cut = dict(chunk)
     for name in ("data", "summary", "lines"):
         if chunk[name] is not None:
@@ -157,7 +157,7 @@ def _chunk(chunk: Json, blob: bytes) -> Json:
     return cut
 
 
-def _events(session: Session, run: Run, readings: list[ParsedCollector]) -> None:
+def _store_events(session: Session, run: Run, readings: list[ParsedCollector]) -> None:
     """Store the parsed events and the steps of the wall clock."""
     clock = ClockMap.from_json(run.clock)
     of_clock_ns = clock.uncertainty_ns if clock.known else 0
@@ -174,7 +174,9 @@ def _events(session: Session, run: Run, readings: list[ParsedCollector]) -> None
     replace_events(session, run, rows)
 
 
-def _tables(session: Session, run: Run, readings: list[ParsedCollector], *, only: UUID | None = None) -> None:
+def _store_tables(
+    session: Session, run: Run, readings: list[ParsedCollector], *, only: UUID | None = None
+) -> None:
     """Replace all tables of the run, or those of the collector `only`."""
     stale = delete(ResultTable).where(ResultTable.run_id == run.id)
     session.execute(stale if only is None else stale.where(ResultTable.run_collector_id == only))
@@ -193,7 +195,7 @@ def _tables(session: Session, run: Run, readings: list[ParsedCollector], *, only
             )
 
 
-def _profiles(session: Session, run: Run, readings: list[ParsedCollector]) -> None:
+def _enqueue_profiles(session: Session, run: Run, readings: list[ParsedCollector]) -> None:
     """Queue the profiles to build.
 
     A profile keeps its ID when it is parsed again: links and comparisons refer to it.
@@ -214,7 +216,7 @@ def _profiles(session: Session, run: Run, readings: list[ParsedCollector]) -> No
             enqueue_after_commit(session, "culprit.build_profile", profile.id)
 
 
-def _facts(session: Session, run: Run, readings: list[ParsedCollector]) -> None:
+def _store_run_facts(session: Session, run: Run, readings: list[ParsedCollector]) -> None:
     """Store the host facts of this run, and other facts under the name of each collector.
 
     Update the facts of the host if it is imported or has none: no preflight check reads an imported host.
@@ -234,7 +236,7 @@ def _facts(session: Session, run: Run, readings: list[ParsedCollector]) -> None:
         host.facts, host.facts_at = of_host, func.now()
 
 
-def _remember(session: Session, run: Run, readings: list[ParsedCollector]) -> None:
+def _store_host_facts(session: Session, run: Run, readings: list[ParsedCollector]) -> None:
     """Store the configuration facts of the host at the time of the run. Skip runs without a known time."""
     if run.host_id is None or run.t0_ns is None:
         return
@@ -252,7 +254,7 @@ def _remember(session: Session, run: Run, readings: list[ParsedCollector]) -> No
         )
 
 
-def _outcomes(session: Session, run: Run, readings: list[ParsedCollector]) -> None:
+def _store_outcomes(session: Session, run: Run, readings: list[ParsedCollector]) -> None:
     for reading in readings:
         item = session.get_one(RunCollector, reading.run_collector_id)
         item.parser_version = reading.parser_version or item.parser_version

@@ -59,13 +59,13 @@ def replace_series(
     if run.host_id is not None:
         # One writer per host: hourly summaries use the chunks of all its runs.
         lock_host_series(session, run.host_id)
-        stale = _hours_of(session, run.id, only)
-    session.execute(delete(SeriesChunk).where(*_of(run.id, only)))
+        stale = _list_hours(session, run.id, only)
+    session.execute(delete(SeriesChunk).where(*_build_chunk_conditions(run.id, only)))
     ids = _upsert_host_series(session, run.host_id, series_list) if run.host_id is not None else {}
     rows: list[dict[str, Any]] = []
     for series in series_list:
         series_id = ids.get((series.metric, series.labels_key))
-        rows.extend(_row(run, series, series_id, chunk) for chunk in series.chunks)
+        rows.extend(_build_row(run, series, series_id, chunk) for chunk in series.chunks)
     for at in range(0, len(rows), BATCH):
         session.execute(insert(SeriesChunk), rows[at : at + BATCH])
     measured = [chunk for series in series_list if series.in_capture for chunk in series.chunks]
@@ -76,13 +76,13 @@ def replace_series(
     roll_up(session, stale | fresh)
 
 
-def _of(run_id: UUID, only: UUID | None) -> list[ColumnElement[bool]]:
+def _build_chunk_conditions(run_id: UUID, only: UUID | None) -> list[ColumnElement[bool]]:
     of_run = [SeriesChunk.run_id == run_id]
     return of_run if only is None else [*of_run, SeriesChunk.run_collector_id == only]
 
 
-def _hours_of(session: Session, run_id: UUID, only: UUID | None) -> Hours:
-    rows = list_hours(session, _of(run_id, only), HOUR_NS)
+def _list_hours(session: Session, run_id: UUID, only: UUID | None) -> Hours:
+    rows = list_hours(session, _build_chunk_conditions(run_id, only), HOUR_NS)
     return {(series_id, int(hour)) for series_id, hour in rows if series_id is not None}
 
 
@@ -127,7 +127,9 @@ def _upsert_host_series(
     return ids
 
 
-def _row(run: Run, series: SeriesWrite, series_id: UUID | None, chunk: Mapping[str, Any]) -> dict[str, Any]:
+def _build_row(
+    run: Run, series: SeriesWrite, series_id: UUID | None, chunk: Mapping[str, Any]
+) -> dict[str, Any]:
     return {
         "id": new_uuid7(),
         "series_id": series_id,
@@ -150,7 +152,7 @@ def roll_up(session: Session, hours: Iterable[tuple[UUID, int]]) -> None:
     for series_id, hour in hours:
         requested[hour // HOURS][series_id].add(hour)
     for day, series_list in sorted(requested.items()):
-        result = _summaries(session, day, series_list)
+        result = _load_summaries(session, day, series_list)
         stored = {row.series_id: row for row in list_series_days(session, day, list(series_list))}
         for series_id, of_series in series_list.items():
             replaced = {hour % HOURS: combine_rows(result[series_id, hour]) for hour in of_series}
@@ -158,7 +160,7 @@ def roll_up(session: Session, hours: Iterable[tuple[UUID, int]]) -> None:
     session.flush()
 
 
-def _summaries(
+def _load_summaries(
     session: Session, day: int, series_list: Mapping[UUID, set[int]]
 ) -> dict[tuple[UUID, int], list[SummaryRow]]:
     """Return the summary of every chunk of one day by series and hour."""

@@ -22,7 +22,12 @@ from culprit.jobs.job import Job
 from culprit.jobs.notifications.queries import pending_calendars
 from culprit.json_types import Json
 from culprit.notifications.oncall import calendar, pagerduty, queries, service, store
-from culprit.notifications.oncall.external_shift import AHEAD, BEHIND, ExternalShift, UnreadableCalendarError
+from culprit.notifications.oncall.external_shift import (
+    MAX_AHEAD,
+    MAX_BEHIND,
+    ExternalShift,
+    UnreadableCalendarError,
+)
 
 log = structlog.get_logger("culprit.fetch_oncall")
 
@@ -62,7 +67,7 @@ def fetch_oncall(rotation_id: UUID) -> bool | None:
 def _fetch(
     calendar_request: calendar.CalendarRequest | pagerduty.PagerDutyRequest | str | None, zone: str
 ) -> list[ExternalShift]:
-    start, end = utc_now() - BEHIND, utc_now() + AHEAD
+    start, end = utc_now() - MAX_BEHIND, utc_now() + MAX_AHEAD
     if isinstance(calendar_request, pagerduty.PagerDutyRequest):
         return pagerduty.fetch_shifts(calendar_request, start, end)
     data = (

@@ -52,7 +52,7 @@ from culprit.notifications.grafana_annotations import SEND_ANNOTATION
 
 KIND = "grafana"
 Method = Literal["GET", "POST", "PATCH", "DELETE"]
-CHANGED_WITHIN = timedelta(days=1)
+SYNC_WINDOW = timedelta(days=1)
 INCIDENT_KEY = len("incident:") + 36  # prefix of keys of an incident's own annotation
 log = structlog.get_logger("culprit.annotate")
 
@@ -67,7 +67,7 @@ def sync_annotations(db: Database) -> int:
 
 
 def _sync_channel(session: Session, channel: Channel) -> int:
-    since = utc_now() - CHANGED_WITHIN
+    since = utc_now() - SYNC_WINDOW
     builder = AnnotationBuilder(session, None, channel.locale, get_settings().public_url)
     contents = [
         *builder.captures(select_ended_captures(since)),
@@ -82,7 +82,7 @@ def _sync_channel(session: Session, channel: Channel) -> int:
     changed_ids: list[UUID] = []
     for key, item in required.items():
         row = stored.get(key)
-        if row is None or row.digest != item.digest or row.is_deleted or _failed_while_disabled(row):
+        if row is None or row.digest != item.digest or row.is_deleted or _is_retryable(row):
             changed_ids.append(_upsert_annotation(session, channel, item))
     for key, row in stored.items():
         # A cause that is no longer likely, a fix that was not applied, a withdrawn event.
@@ -94,7 +94,7 @@ def _sync_channel(session: Session, channel: Channel) -> int:
     return len(changed_ids)
 
 
-def _failed_while_disabled(row: GrafanaAnnotation) -> bool:
+def _is_retryable(row: GrafanaAnnotation) -> bool:
     """Return whether it failed only because the channel was disabled, and the channel is enabled now."""
     return row.state == "failed" and (row.failure or {}).get("key") == "channel.disabled"
 
@@ -155,7 +155,7 @@ def _start_attempt(session: Session, row_id: UUID) -> AnnotationAttempt | str | 
     row.attempts += 1
     row.not_before = func.clock_timestamp() + timedelta(seconds=max(pause, 3 * ANSWER_S))
     session.flush()
-    reported = AnnotationContent.of(row.key, row.body)
+    reported = AnnotationContent.from_stored(row.key, row.body)
     return AnnotationAttempt(
         row.id,
         reported,
@@ -175,10 +175,10 @@ def _deliver(annotation_attempt: AnnotationAttempt) -> int | None:
         known = _find_by_tag(annotation_attempt)
     if annotation_attempt.is_deleted:
         if known is not None:
-            _request(annotation_attempt, "DELETE", f"/api/annotations/{known}", None, missing=True)
+            _send_to_grafana(annotation_attempt, "DELETE", f"/api/annotations/{known}", None, missing=True)
         return None
     if known is not None:
-        answer = _request(
+        answer = _send_to_grafana(
             annotation_attempt,
             "PATCH",
             f"/api/annotations/{known}",
@@ -189,15 +189,15 @@ def _deliver(annotation_attempt: AnnotationAttempt) -> int | None:
             return known
     return _parse_id_field(
         annotation_attempt,
-        _request(annotation_attempt, "POST", "/api/annotations", annotation_attempt.content.body()),
+        _send_to_grafana(annotation_attempt, "POST", "/api/annotations", annotation_attempt.content.body()),
         "id",
     )
 
 
 def _find_by_tag(annotation_attempt: AnnotationAttempt) -> int | None:
     """Return the ID of the annotation with this tag."""
-    requested = urlencode({"tags": annotation_attempt.content.mark, "type": "annotation", "limit": 1})
-    reply = _request(annotation_attempt, "GET", f"/api/annotations?{requested}", None)
+    requested = urlencode({"tags": annotation_attempt.content.identity_tag, "type": "annotation", "limit": 1})
+    reply = _send_to_grafana(annotation_attempt, "GET", f"/api/annotations?{requested}", None)
     try:
         result = json.loads(reply.body)
     except (ValueError, RecursionError):
@@ -228,12 +228,12 @@ def _parse_id(annotation_attempt: AnnotationAttempt, value: object) -> int:
     """
     text = str(value) if isinstance(value, int | str) else ""
     if not is_digits(text) or int(text) > INT8_MAX:
-        place = parse_base_url(annotation_attempt.lead.url)
-        raise OutgoingError("garbled", host=place.host, port=place.port)
+        endpoint = parse_base_url(annotation_attempt.lead.url)
+        raise OutgoingError("garbled", host=endpoint.host, port=endpoint.port)
     return int(text)
 
 
-def _request(
+def _send_to_grafana(
     annotation_attempt: AnnotationAttempt,
     method: Method,
     path: str,
@@ -241,15 +241,15 @@ def _request(
     *,
     missing: bool = False,
 ) -> Reply:
-    place = parse_base_url(annotation_attempt.lead.url)
+    endpoint = parse_base_url(annotation_attempt.lead.url)
     headers = {"Authorization": f"Bearer {annotation_attempt.lead.secret}", "User-Agent": "culprit"}
     if body is not None:
         headers["Content-Type"] = "application/json"
     sent = None if body is None else json.dumps(body, ensure_ascii=False).encode()
-    request = Request(place, place.path + path, headers, sent, method)
+    request = Request(endpoint, endpoint.path + path, headers, sent, method)
     reply = send_request(request, annotation_attempt.rules, total_s=ANSWER_S, limit=ANSWER_BYTES)
     if not 200 <= reply.status < 300 and not (missing and reply.status == 404):
-        raise OutgoingError("status", host=place.host, status=reply.status)
+        raise OutgoingError("status", host=endpoint.host, status=reply.status)
     return reply
 
 

@@ -81,11 +81,11 @@ def _start_attempt(session: Session, notification_id: UUID) -> DeliveryAttempt |
         return None
     channel = session.get_one(Channel, notice.channel_id)
     if not channel.enabled:
-        return _fail(notice, {"key": "channel.disabled", "params": {"name": channel.name}})
+        return _mark_failed(notice, {"key": "channel.disabled", "params": {"name": channel.name}})
     try:
         lead = destinations.open_destination(channel, get_vault())
     except SecretUnreadableError:
-        return _fail(notice, {"key": "channel.unreadable", "params": {"name": channel.name}})
+        return _mark_failed(notice, {"key": "channel.unreadable", "params": {"name": channel.name}})
     pause = PAUSES_S[min(notice.attempts, len(PAUSES_S) - 1)]
     notice.attempts += 1
     notice.not_before = func.clock_timestamp() + timedelta(seconds=max(pause, 2 * ANSWER_S))
@@ -95,14 +95,14 @@ def _start_attempt(session: Session, notification_id: UUID) -> DeliveryAttempt |
         notice.attempts,
         channel.kind,
         channel.locale,
-        NotificationContent.of(notice.message),
+        NotificationContent.from_stored(notice.message),
         lead,
         load_network_rules(session),
         bool(channel.destination.get("chart_link")),
     )
 
 
-def _fail(notice: Notification, why: dict[str, Any]) -> str:
+def _mark_failed(notice: Notification, why: dict[str, Any]) -> str:
     notice.state, notice.failure = "failed", why
     return "failed"
 
@@ -145,11 +145,11 @@ def _deliver(delivery_attempt: DeliveryAttempt) -> None:
             f"v1={compute_signature(delivery_attempt.lead.secret.encode(), at_s, body)}"
         )
     address = parse_url(delivery_attempt.lead.url)
-    place = address.place
-    request = Request(place, address.target, headers, body)
+    endpoint = address.endpoint
+    request = Request(endpoint, address.target, headers, body)
     reply = send_request(request, delivery_attempt.rules, total_s=ANSWER_S, limit=ANSWER_BYTES)
     if not 200 <= reply.status < 300:
-        raise OutgoingError("status", host=place.host, status=reply.status)
+        raise OutgoingError("status", host=endpoint.host, status=reply.status)
 
 
 def _record_outcome(delivery_attempt: DeliveryAttempt, error: OutgoingError | None) -> str:

@@ -1,10 +1,11 @@
-"""The job that measures the storage, or compares rows and files."""
+"""The job that measures the storage and lists its files for `check_files`, or compares rows and files."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from uuid import UUID
 
+from culprit.evidence.retention.blob_checks import sync_checks
 from culprit.evidence.retention.check import check_consistency
 from culprit.evidence.retention.measure import measure_storage
 from culprit.infra.artifacts.store import ArtifactStore, artifact_store
@@ -16,7 +17,7 @@ from culprit.jobs.job import Job
 from culprit.jobs.system.locks import lock_storage_check
 from culprit.jobs.system.queries import pending_storage_checks
 
-STALE = timedelta(minutes=30)
+MAX_MEASUREMENT_AGE = timedelta(minutes=30)
 
 
 def check_storage(check_id: UUID) -> str | None:
@@ -30,10 +31,13 @@ def run_check(db: Database, store: ArtifactStore, check_id: UUID) -> str | None:
         row = lock_storage_check(session, check_id)
         if row is None or row.state in {"done", "failed"}:
             return None
-        if row.state == "running" and row.started_at and row.started_at > utc_now() - STALE:
+        if row.state == "running" and row.started_at and row.started_at > utc_now() - MAX_MEASUREMENT_AGE:
             return None
         row.state, row.started_at = "running", utc_now()
         kind = row.kind
+    if kind == "measure":
+        with unit_of_work(db.sessions) as session:
+            sync_checks(session)
     with unit_of_work(db.sessions) as session:
         result = measure_storage(session, store) if kind == "measure" else check_consistency(session, store)
         row = session.get_one(StorageCheck, check_id)

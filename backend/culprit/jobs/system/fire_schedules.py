@@ -35,7 +35,7 @@ from culprit.web.errors import CulpritError, UnavailableError
 #: for a fraction of a second.
 BATCH = 50
 #: Maximum number of schedules per round; the others are due in the next round, two seconds later.
-ROUND = 200
+BATCH_SIZE = 200
 log = structlog.get_logger("culprit.automation.schedules")
 
 
@@ -52,7 +52,7 @@ def start_all_due(db: Database, store: ArtifactStore, by: str, *, at: datetime |
     """Process due schedules once; return how many were processed. `at` is for tests and benchmarks."""
     moved, most = 0, BATCH
     failed: set[UUID] = set()
-    while moved + len(failed) < ROUND:
+    while moved + len(failed) < BATCH_SIZE:
         taken: list[UUID] = []
         try:
             with unit_of_work(db.sessions) as session:
@@ -112,22 +112,22 @@ class DueSchedules:
         try:
             result = due_times.resolve_due_times(schedule, self.at)
         except ValueError as error:
-            self._pause(schedule, str(error))
+            self._pause_schedule(schedule, str(error))
             return
         if result.missed is not None:
             late: Json = {"key": "schedule.missed", "params": {"count": result.missed.count}}
-            self._note(schedule, result.missed, "missed", late)
+            self._record_firing(schedule, result.missed, "missed", late)
             log.warning("schedule_missed", schedule=schedule.name, count=result.missed.count)
         if result.start is not None and (schedule.id, result.start) not in self._written:
-            self._start(schedule, result, DueRange(result.start, result.start, 1))
+            self._start_due(schedule, result, DueRange(result.start, result.start, 1))
         due_times.set_next_due(schedule, result.next_due)
 
-    def _start(self, schedule: Schedule, settled: DueDecision, span: DueRange) -> None:
+    def _start_due(self, schedule: Schedule, settled: DueDecision, span: DueRange) -> None:
         """Start the capture of one due time if it is permitted."""
         try:
-            capture_id, left_out = self._capture(schedule)
+            capture_id, left_out = self._start_capture(schedule)
         except ScheduleBlockedError as error:
-            self._note(schedule, span, error.state, error.sentence)
+            self._record_firing(schedule, span, error.state, error.sentence)
             if error.state == "refused":
                 audit.record_action(
                     self.session, None, "schedule.refused", "schedule", schedule.id, name=schedule.name,
@@ -135,12 +135,12 @@ class DueSchedules:
                 )  # fmt: skip
             log.info("schedule_blocked", schedule=schedule.name, state=error.state, why=error.sentence["key"])
             return
-        reason = _why_late(settled, self.at)
+        reason = _explain_delay(settled, self.at)
         if left_out:
             reason = {"key": "schedule.hosts_left_out", "params": {"count": left_out}}
-        self._note(schedule, span, "started", reason, capture_id)
+        self._record_firing(schedule, span, "started", reason, capture_id)
 
-    def _capture(self, schedule: Schedule) -> tuple[UUID, int]:
+    def _start_capture(self, schedule: Schedule) -> tuple[UUID, int]:
         """Create the capture as a request of the owner.
 
         Return its ID and the number of hosts that maintenance excluded. Raises ScheduleBlockedError.
@@ -154,7 +154,7 @@ class DueSchedules:
             owner = permissions.get_owner(self.session, schedule)
             hosts = queries.list_target_hosts(self.session, owner, schedule)
             permissions.require_permitted(self.session, schedule, owner, hosts)
-            free = self._free(hosts)
+            free = self._list_available_hosts(hosts)
             reason = f"{schedule.name}: {schedule.reason}".rstrip(": ")
             capture_create = CaptureCreate(
                 host_ids=[host.id for host in free], reason=reason, **schedule.capture
@@ -171,7 +171,7 @@ class DueSchedules:
             raise ScheduleBlockedError("refused", sentence) from error
         return capture.id, len(hosts) - len(free)
 
-    def _free(self, hosts: list[Host]) -> list[Host]:
+    def _list_available_hosts(self, hosts: list[Host]) -> list[Host]:
         """Return the hosts without maintenance.
 
         Raises ScheduleBlockedError if there is none, or more than a capture allows.
@@ -187,17 +187,19 @@ class DueSchedules:
             raise ScheduleBlockedError("refused", {"key": "schedule.too_many_hosts", "params": params})
         return free
 
-    def _pause(self, schedule: Schedule, why: str) -> None:
+    def _pause_schedule(self, schedule: Schedule, why: str) -> None:
         """Pause a schedule whose cron fields or time zone are unknown, with the reason."""
         assert schedule.next_due is not None
         span = DueRange(schedule.next_due, schedule.next_due, 1)
-        self._note(schedule, span, "refused", {"key": "schedule.unreadable", "params": {"what": why}})
+        self._record_firing(
+            schedule, span, "refused", {"key": "schedule.unreadable", "params": {"what": why}}
+        )
         schedule.state, schedule.next_due = "paused", None
         audit.record_action(
             self.session, None, "schedule.paused", "schedule", schedule.id, name=schedule.name, why=why
         )
 
-    def _note(
+    def _record_firing(
         self,
         schedule: Schedule,
         span: DueRange,
@@ -208,7 +210,7 @@ class DueSchedules:
         self.rows.append(due_times.build_firing(schedule, span, state, reason, self.at, self.by, capture_id))
 
 
-def _why_late(settled: DueDecision, at: datetime) -> Json | None:
+def _explain_delay(settled: DueDecision, at: datetime) -> Json | None:
     if not settled.caught_up or settled.start is None:
         return None
     minutes = round((at - settled.start) / timedelta(minutes=1))

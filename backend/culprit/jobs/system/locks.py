@@ -10,6 +10,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from culprit.infra.models.captures.run import Run
+from culprit.infra.models.system.blob_check import BlobCheck
 from culprit.infra.models.system.retention_policy import RetentionPolicy
 from culprit.infra.models.system.storage_check import StorageCheck
 
@@ -26,6 +27,20 @@ def lock_storage_check(session: Session, check_id: UUID) -> StorageCheck | None:
     """Return a storage check, locked, or None."""
     query = select(StorageCheck).where(StorageCheck.id == check_id)
     return session.scalar(query.with_for_update(skip_locked=True))
+
+
+def lock_due_check(session: Session, before: datetime, altered_before: datetime) -> BlobCheck | None:
+    """Return the check of a file that was read before `before`, else of an altered one, locked, or None."""
+    due = select(BlobCheck).where(BlobCheck.checked_at < before)
+    altered = select(BlobCheck).where(
+        BlobCheck.altered_at.is_not(None), BlobCheck.checked_at < altered_before
+    )
+    for query in (due, altered):
+        oldest = query.order_by(BlobCheck.checked_at).limit(1)
+        check = session.scalar(oldest.with_for_update(skip_locked=True))
+        if check is not None:
+            return check
+    return None
 
 
 def lock_expired_runs(session: Session, limit: int) -> Sequence[Run]:

@@ -47,7 +47,7 @@ from culprit.json_types import Json
 
 BATCH = 100
 QUEUE_LIMIT = timedelta(hours=1)
-KEEP_ALERTS = timedelta(days=90)
+ALERT_RETENTION = timedelta(days=90)
 CHECK_LIMIT = timedelta(minutes=10)
 MEASURE_EVERY = timedelta(hours=1)
 log = structlog.get_logger("culprit.sweep")
@@ -170,19 +170,19 @@ def fail_stuck_checks(session: Session) -> None:
 def delete_expired_rows(session: Session) -> None:
     """Delete requests that triggers can no longer receive twice, and old alerts and messages."""
     session.execute(delete(TriggerDelivery).where(TriggerDelivery.until < _now()))
-    old = select_old_alerts(KEEP_ALERTS, BATCH)
+    old = select_old_alerts(ALERT_RETENTION, BATCH)
     session.execute(delete(Alert).where(Alert.id.in_(old)).execution_options(synchronize_session=False))
-    message = select_old_notifications(KEEP_ALERTS, BATCH)
+    message = select_old_notifications(ALERT_RETENTION, BATCH)
     session.execute(
         delete(Notification).where(Notification.id.in_(message)).execution_options(synchronize_session=False)
     )
-    rendered = select_old_annotations(KEEP_ALERTS, BATCH)
+    rendered = select_old_annotations(ALERT_RETENTION, BATCH)
     session.execute(
         delete(GrafanaAnnotation)
         .where(GrafanaAnnotation.id.in_(rendered))
         .execution_options(synchronize_session=False)
     )
-    checks = select_old_storage_checks(KEEP_ALERTS, BATCH)
+    checks = select_old_storage_checks(ALERT_RETENTION, BATCH)
     session.execute(
         delete(StorageCheck).where(StorageCheck.id.in_(checks)).execution_options(synchronize_session=False)
     )

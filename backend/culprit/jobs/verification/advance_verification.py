@@ -20,8 +20,8 @@ from culprit.captures import service as captures
 from culprit.captures.schemas import CaptureCreate, ScopeRequest
 from culprit.domain.verification import result
 from culprit.domain.verification.cohort import MIN_HOSTS
-from culprit.domain.verification.judge import no_conclusion
-from culprit.domain.verification.windows import required_windows
+from culprit.domain.verification.judge import build_inconclusive
+from culprit.domain.verification.windows import count_required_windows
 from culprit.evidence.view_loader import load_view
 from culprit.infra.artifacts.store import ArtifactStore, artifact_store
 from culprit.infra.db.clock import utc_now
@@ -68,7 +68,7 @@ from culprit.json_types import Json
 from culprit.web.errors import CulpritError
 
 #: Number of captures that can fail before the verification is judged without them.
-SPARE = 2
+MAX_FAILED_CAPTURES = 2
 
 
 def advance_verification(verification_id: UUID) -> str | None:
@@ -83,15 +83,15 @@ def advance_verification(verification_id: UUID) -> str | None:
         elif verification.state == "waiting":
             keep_measuring(session, store, verification)
         elif verification.state == "collecting":
-            _collect(session, store, verification)
+            _collect_captures(session, store, verification)
         elif verification.state == "judging":
-            _judge(session, store, verification)
+            _judge_verification(session, store, verification)
         elif verification.state == "canceled":
             _cancel_captures(session, verification)
         return verification.state
 
 
-def _collect(session: Session, store: ArtifactStore, verification: Verification) -> None:
+def _collect_captures(session: Session, store: ArtifactStore, verification: Verification) -> None:
     """Start the next capture when it is due; when all are finished, continue with judging."""
     actor = find_actor(session, verification.requested_by)
     spec = load_verification_spec(session, verification)
@@ -100,7 +100,7 @@ def _collect(session: Session, store: ArtifactStore, verification: Verification)
         key = "run.requester_gone" if actor is None else "verify.no_primary"
         fail_verification(session, verification, {"key": key, "params": {}})
     elif _is_canceled(session, spec, capture_ids):
-        _cancel(session, spec)
+        _cancel_verification(session, spec)
     elif all(is_run_finished(session, uuid) for uuid in capture_ids):
         _continue_collecting(session, store, actor, spec)
 
@@ -111,12 +111,12 @@ def _continue_collecting(
     verification = spec.verification
     capture_ids = [UUID(str(item)) for item in verification.after]
     before = list_runs_before(session, spec)
-    needed = _needed(session, store, spec, before)
-    refusal = None if capture_ids else _refusal(session, spec, before, needed)
-    taken = _taken(spec, needed)
+    needed = _count_required_windows(session, store, spec, before)
+    refusal = None if capture_ids else _find_refusal(session, spec, before, needed)
+    taken = _count_required_captures(spec, needed)
     if refusal is not None:
         if lock_in_state(session, verification, ("collecting",)):
-            _refuse(session, spec, before, needed, refusal)
+            _store_refusal(session, spec, before, needed, refusal)
     elif schedule.is_alternating(spec) and _is_turn_over(session, spec, needed):
         if lock_in_state(session, verification, ("collecting",)):
             verification.state = "waiting"
@@ -135,7 +135,7 @@ def _continue_collecting(
     ):
         verification.before = [str(run.id) for run in before]
         try:
-            _start(session, store, actor, spec, before)
+            _start_capture(session, store, actor, spec, before)
         except CulpritError as error:
             fail_verification(session, verification, error.sentence)
 
@@ -151,7 +151,10 @@ def _is_complete(
 ) -> bool:
     """Return whether there are enough captures after the fix, over a long enough time."""
     finished = _count_finished(session, spec, capture_ids)
-    if len(capture_ids) >= schedule.MAX_AFTER + SPARE or len(capture_ids) - finished > SPARE:
+    if (
+        len(capture_ids) >= schedule.MAX_AFTER + MAX_FAILED_CAPTURES
+        or len(capture_ids) - finished > MAX_FAILED_CAPTURES
+    ):
         return True
     after = list_capture_runs(session, capture_ids, spec.hosts[0])
     host_before = [run for run in before if run.host_id == spec.hosts[0]]
@@ -159,21 +162,23 @@ def _is_complete(
     return finished >= taken and is_last
 
 
-def _needed(session: Session, store: ArtifactStore, spec: VerificationSpec, before: Sequence[Run]) -> int:
+def _count_required_windows(
+    session: Session, store: ArtifactStore, spec: VerificationSpec, before: Sequence[Run]
+) -> int:
     """Return the number of windows that a side needs: more if the windows before the fix have one block each."""
     if spec.verification.kind == "cohort" or not before:
-        return spec.needed
-    sides = _sides(session, store, spec)
+        return spec.min_windows
+    sides = _load_sides(session, store, spec)
     latest = before[-2:]
-    numbers = sides.windows("before", latest, sides.subject(latest))
-    return max(spec.needed, required_windows([item.measured.window for item in numbers]))
+    numbers = sides.windows("before", latest, sides.select_subject(latest))
+    return max(spec.min_windows, count_required_windows([item.measured.window for item in numbers]))
 
 
-def _counts(spec: VerificationSpec, runs: Sequence[Run]) -> list[int]:
+def _count_runs_by_host(spec: VerificationSpec, runs: Sequence[Run]) -> list[int]:
     return [sum(run.host_id == host for run in runs) for host in spec.hosts]
 
 
-def _taken(spec: VerificationSpec, needed: int) -> int:
+def _count_required_captures(spec: VerificationSpec, needed: int) -> int:
     """Return the minimum number of captures after the fix; for an alternating verification, of both phases."""
     return 2 * schedule.count_per_phase(needed) if schedule.is_alternating(spec) else needed
 
@@ -188,10 +193,12 @@ def _count_finished(session: Session, spec: VerificationSpec, capture_ids: Seque
     return max(counts) if spec.verification.kind == "cohort" else min(counts)
 
 
-def _refusal(session: Session, spec: VerificationSpec, before: Sequence[Run], needed: int) -> Sentence | None:
+def _find_refusal(
+    session: Session, spec: VerificationSpec, before: Sequence[Run], needed: int
+) -> Sentence | None:
     """Return a message if data from before the fix is missing, or None. Hosts of a cohort are listed later."""
     params: dict[str, str | int | float] = {"needed": needed, "runs": len(before), "read": spec.read}
-    counts = _counts(spec, before)
+    counts = _count_runs_by_host(spec, before)
     if spec.verification.kind == "cohort":
         few = sum(count >= needed for count in counts) < MIN_HOSTS
         todo = Sentence("verify.collect_before_hosts", {"needed": MIN_HOSTS}) if few else None
@@ -207,31 +214,33 @@ def _refusal(session: Session, spec: VerificationSpec, before: Sequence[Run], ne
     return schedule.refuse_long_gap(session, spec, before)
 
 
-def _refuse(
+def _store_refusal(
     session: Session, spec: VerificationSpec, before: Sequence[Run], needed: int, todo: Sentence
 ) -> None:
     """Store the outcome `no_conclusion` without captures after the fix, because data from before is missing."""
     cohort = spec.verification.kind == "cohort"
     notes = [todo]
-    hosts = sum(count >= needed for count in _counts(spec, before))
+    hosts = sum(count >= needed for count in _count_runs_by_host(spec, before))
     verdict = (
-        no_conclusion("few_hosts", least=MIN_HOSTS, hosts=hosts)
+        build_inconclusive("few_hosts", least=MIN_HOSTS, hosts=hosts)
         if cohort
-        else no_conclusion("few_windows", least=needed)
+        else build_inconclusive("few_windows", least=needed)
     )
     if todo.key == "verify.gap_too_long":
         verdict, notes = replace(verdict, reason=todo), []
     minimum_change = spec.verification.minimum_change or MINIMUM_CHANGE
-    _store(session, spec, result.result_to_json(verdict, spec.read, spec.better, minimum_change, notes=notes))
+    _store_judgment(
+        session, spec, result.result_to_json(verdict, spec.read, spec.better, minimum_change, notes=notes)
+    )
 
 
 def _is_fix_settled(session: Session, fix: Fix) -> bool:
     """Return whether enough time has passed since the fix."""
     assert fix.applied_at is not None
-    return get_database_time(session) >= fix.applied_at + schedule.SETTLED
+    return get_database_time(session) >= fix.applied_at + schedule.SETTLING_TIME
 
 
-def _start(
+def _start_capture(
     session: Session, store: ArtifactStore, actor: Actor, spec: VerificationSpec, before: Sequence[Run]
 ) -> None:
     """Start another capture with the settings from before the fix."""
@@ -261,7 +270,7 @@ def _start(
     verification.after = [*verification.after, str(capture.id)]
 
 
-def _judge(session: Session, store: ArtifactStore, verification: Verification) -> None:
+def _judge_verification(session: Session, store: ArtifactStore, verification: Verification) -> None:
     """Judge both sides and store the result."""
     spec = load_verification_spec(session, verification)
     if spec is None:
@@ -276,7 +285,7 @@ def _judge(session: Session, store: ArtifactStore, verification: Verification) -
         if control_id
         else None
     )
-    answer = judge_runs(spec, _sides(session, store, spec), before, after, control)
+    answer = judge_runs(spec, _load_sides(session, store, spec), before, after, control)
     if lock_in_state(session, verification, ("judging",)):
         comparison = compare_profiles(session, spec, before, after)
         if comparison is not None:
@@ -285,16 +294,16 @@ def _judge(session: Session, store: ArtifactStore, verification: Verification) -
                 **answer.get("differential", {}),
                 **comparison,
             }
-        _store(session, spec, answer)
+        _store_judgment(session, spec, answer)
 
 
-def _sides(session: Session, store: ArtifactStore, spec: VerificationSpec) -> SideReader:
+def _load_sides(session: Session, store: ArtifactStore, spec: VerificationSpec) -> SideReader:
     control_id = spec.verification.control_host_id
     names = load_host_names(session, [*spec.hosts, *([control_id] if control_id else [])])
     return SideReader(lambda run_id: load_view(session, store, [run_id]), names, spec)
 
 
-def _store(session: Session, spec: VerificationSpec, answer: Json) -> None:
+def _store_judgment(session: Session, spec: VerificationSpec, answer: Json) -> None:
     """Store the result, set the state of the fix, and append a journal entry."""
     verification, fix = spec.verification, spec.fix
     verification.result, verification.state, verification.ended_at = answer, "done", utc_now()
@@ -314,7 +323,7 @@ def _is_canceled(session: Session, spec: VerificationSpec, capture_ids: Sequence
     )
 
 
-def _cancel(session: Session, spec: VerificationSpec) -> None:
+def _cancel_verification(session: Session, spec: VerificationSpec) -> None:
     if lock_in_state(session, spec.verification, OPEN):
         spec.verification.state, spec.verification.ended_at = "canceled", utc_now()
         append_to_journal(session, spec, "verification_canceled")

@@ -21,7 +21,7 @@ from culprit.jobs.verification.queries import list_ready_profiles
 from culprit.json_types import Json
 
 KIND = "on_cpu"
-MOST = 64
+MAX_PROFILES = 64
 """Maximum number of profiles of a side; the latest of each host are used."""
 
 
@@ -29,17 +29,19 @@ def compare_profiles(
     session: Session, spec: VerificationSpec, before: Sequence[Run], after: Sequence[Run]
 ) -> Json | None:
     """Enqueue the comparison of the profiles of hosts that have both sides; None without any."""
-    before_by_host, after_by_host = (_profiles(session, runs) for runs in (before, after))
+    before_by_host, after_by_host = (_list_heaviest_profiles(session, runs) for runs in (before, after))
     hosts = [host for host in spec.hosts if before_by_host[host] and after_by_host[host]]
     if not hosts:
         return None
     unit = before_by_host[hosts[0]][0].unit
-    sides = [_latest({host: side[host] for host in hosts}, unit) for side in (before_by_host, after_by_host)]
+    sides = [
+        _select_latest({host: side[host] for host in hosts}, unit) for side in (before_by_host, after_by_host)
+    ]
     if not all(sides):
         return None
     row = ProfileComparison(
-        a={**_side(sides[0]), "by_base": True},
-        b=_side(sides[1]),
+        a={**_side_to_json(sides[0]), "by_base": True},
+        b=_side_to_json(sides[1]),
         normalize=True,
         requested_by=spec.verification.requested_by,
     )
@@ -49,7 +51,7 @@ def compare_profiles(
     return {"comparison_id": str(row.id), "profiles": {"before": len(sides[0]), "after": len(sides[1])}}
 
 
-def _profiles(session: Session, runs: Sequence[Run]) -> dict[UUID, list[Profile]]:
+def _list_heaviest_profiles(session: Session, runs: Sequence[Run]) -> dict[UUID, list[Profile]]:
     """Return the heaviest profile of each run by host, the earliest run first."""
     rows = list_ready_profiles(session, (run.id for run in runs), KIND)
     heaviest = {row.run_id: row for row in rows}
@@ -60,14 +62,14 @@ def _profiles(session: Session, runs: Sequence[Run]) -> dict[UUID, list[Profile]
     return profiles
 
 
-def _latest(by_host: dict[UUID, list[Profile]], unit: str) -> list[Profile]:
-    each = max(1, MOST // len(by_host))
+def _select_latest(by_host: dict[UUID, list[Profile]], unit: str) -> list[Profile]:
+    each = max(1, MAX_PROFILES // len(by_host))
     alike = [
         [profile for profile in profiles if profile.unit == unit][-each:] for profiles in by_host.values()
     ]
-    return [profile for profiles in alike for profile in profiles][:MOST]
+    return [profile for profiles in alike for profile in profiles][:MAX_PROFILES]
 
 
-def _side(profiles: Sequence[Profile]) -> Json:
+def _side_to_json(profiles: Sequence[Profile]) -> Json:
     first, *others = (str(profile.id) for profile in profiles)
     return {"profile_id": first, "also": others, "filter": {"hide_idle": True}}

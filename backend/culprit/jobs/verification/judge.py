@@ -16,8 +16,8 @@ from culprit.domain.verification.cohort import (
 from culprit.domain.verification.judge import (
     DEFAULT_MINIMUM_CHANGE,
     Judgment,
+    build_inconclusive,
     judge_windows,
-    no_conclusion,
 )
 from culprit.domain.verification.result import PlottedNumber
 from culprit.domain.verification.windows import MeasurementWindow
@@ -38,18 +38,18 @@ def judge_runs(
     """Return the stored result. `control` are the runs of the control host, before and after."""
     minimum_change = spec.verification.minimum_change or MINIMUM_CHANGE
     if spec.verification.kind == "cohort":
-        return _cohort(spec, sides, before, after, minimum_change)
-    subject = sides.subject(before)
+        return _judge_cohort(spec, sides, before, after, minimum_change)
+    subject = sides.select_subject(before)
     numbers = [*sides.windows("before", before, subject), *sides.windows("after", after, subject)]
     control_windows = None
     if control is not None:
-        control_subject = sides.subject(control[0])
+        control_subject = sides.select_subject(control[0])
         numbers += sides.windows("control_before", control[0], control_subject)
         numbers += sides.windows("control_after", control[1], control_subject)
-        control_windows = _of(numbers, "control_before"), _of(numbers, "control_after")
+        control_windows = _select_side(numbers, "control_before"), _select_side(numbers, "control_after")
     verdict = judge_windows(
-        _of(numbers, "before"),
-        _of(numbers, "after"),
+        _select_side(numbers, "before"),
+        _select_side(numbers, "after"),
         spec.better,
         minimum_change=minimum_change,
         divisible=primary_number.is_divisible(spec.read),
@@ -70,26 +70,26 @@ def _build_result(
 ) -> Json:
     """Return the stored result; no conclusion if the load was measured in different ways."""
     if result.get_load_kind(plotted_numbers) == "mixed" and verdict.outcome != "no_conclusion":
-        verdict = no_conclusion("mixed_load", verdict.load_change)
+        verdict = build_inconclusive("mixed_load", verdict.load_change)
     return result.result_to_json(
         verdict,
         spec.read,
         spec.better,
         minimum_change,
         plotted_numbers,
-        notes=_notes(plotted_numbers),
+        notes=_list_notes(plotted_numbers),
         hosts=hosts,
-        differential=_functions(sides, by_host),
+        differential=_compare_functions(sides, by_host),
     )
 
 
-def _of(plotted_numbers: Sequence[PlottedNumber], side: str) -> list[MeasurementWindow]:
+def _select_side(plotted_numbers: Sequence[PlottedNumber], side: str) -> list[MeasurementWindow]:
     return [
         plotted_number.measured.window for plotted_number in plotted_numbers if plotted_number.side == side
     ]
 
 
-def _notes(plotted_numbers: Sequence[PlottedNumber]) -> list[Sentence]:
+def _list_notes(plotted_numbers: Sequence[PlottedNumber]) -> list[Sentence]:
     """Return notes on the outcome: a substitute for the load, and why runs have no number."""
     notes = [Sentence("verify.load_is_accepts")] if result.get_load_kind(plotted_numbers) == "accepts" else []
     missing = {
@@ -100,19 +100,19 @@ def _notes(plotted_numbers: Sequence[PlottedNumber]) -> list[Sentence]:
     return [*notes, *missing.values()]
 
 
-def _functions(
+def _compare_functions(
     sides: SideReader, by_host: Sequence[tuple[Sequence[Run], Sequence[Run]]]
 ) -> FunctionComparison | None:
     """Compare the shares of functions over hosts with CPU profiles of both sides; None without any."""
     shares = {}
     for before, after in by_host:
-        profiles = sides.shares(before), sides.shares(after)
+        profiles = sides.load_own_shares(before), sides.load_own_shares(after)
         if all(profiles) and before[0].host_id is not None:
             shares[sides.name(before[0].host_id)] = profiles
     return compare_functions(shares) if shares else None
 
 
-def _cohort(
+def _judge_cohort(
     spec: VerificationSpec,
     sides: SideReader,
     before: Sequence[Run],
@@ -125,7 +125,7 @@ def _cohort(
     by_host = []
     for host in spec.hosts:
         host_runs = [[run for run in side if run.host_id == host] for side in (before, after)]
-        subject = sides.subject(host_runs[0])
+        subject = sides.select_subject(host_runs[0])
         windows = [
             sides.windows(name, runs, subject)
             for name, runs in zip(("before", "after"), host_runs, strict=True)

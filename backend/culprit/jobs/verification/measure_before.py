@@ -21,7 +21,7 @@ from culprit.captures.schemas import CaptureCreate, ScopeRequest
 from culprit.captures.service_collectors import service_collector_options
 from culprit.domain.playbooks.engine import TIER_COST
 from culprit.domain.verification import primary_number
-from culprit.domain.verification.windows import required_windows
+from culprit.domain.verification.windows import count_required_windows
 from culprit.evidence.view_loader import load_view
 from culprit.infra.artifacts.store import ArtifactStore
 from culprit.infra.db.clock import utc_now
@@ -53,7 +53,7 @@ SECONDS = 15
 #: The profiler for the comparison of functions.
 PROFILE = "perf_record"
 #: Number of captures that can fail before the verification fails.
-SPARE = 2
+MAX_FAILED_CAPTURES = 2
 
 
 def measure_before(session: Session, store: ArtifactStore, verification: Verification) -> None:
@@ -65,7 +65,7 @@ def measure_before(session: Session, store: ArtifactStore, verification: Verific
         key = "run.requester_gone" if actor is None else "verify.no_primary"
         fail_verification(session, verification, {"key": key, "params": {}})
     elif has_canceled_capture(session, capture_ids):
-        _cancel(session, spec)
+        _cancel_measurement(session, spec)
     elif all(is_run_finished(session, uuid) for uuid in capture_ids):
         _continue_measuring(session, store, actor, spec, capture_ids)
 
@@ -81,7 +81,7 @@ def _continue_measuring(
             verification.before = _list_ids(runs_by_host)
             verification.state = "waiting"
             append_to_journal(session, spec, "verification_waiting")
-    elif len(capture_ids) - least > SPARE:
+    elif len(capture_ids) - least > MAX_FAILED_CAPTURES:
         fail_verification(
             session, verification, {"key": "verify.before_failed", "params": {"captures": len(capture_ids)}}
         )
@@ -92,7 +92,7 @@ def _continue_measuring(
         and len(verification.captures_before) == len(capture_ids)
     ):
         try:
-            _start(session, store, actor, spec)
+            _start_capture(session, store, actor, spec)
         except CulpritError as error:
             fail_verification(session, verification, error.sentence)
 
@@ -109,7 +109,7 @@ def keep_measuring(session: Session, store: ArtifactStore, verification: Verific
     if actor is None or spec is None or schedule.is_alternating(spec):
         return
     if has_canceled_capture(session, capture_ids):
-        _cancel(session, spec)
+        _cancel_measurement(session, spec)
         return
     runs_by_host = [list_capture_runs(session, capture_ids, host) for host in spec.hosts]
     if not all(is_run_finished(session, uuid) for uuid in capture_ids):
@@ -120,7 +120,7 @@ def keep_measuring(session: Session, store: ArtifactStore, verification: Verific
     is_due = is_capture_settled(session, capture_ids, schedule.WIDE_PAUSE)
     if is_due and len(verification.captures_before) == len(capture_ids) < MAX_BEFORE:
         try:
-            _start(session, store, actor, spec)
+            _start_capture(session, store, actor, spec)
         except CulpritError:
             # Without more captures the time between the sides grows; the result states when it is too long.
             return
@@ -129,23 +129,25 @@ def keep_measuring(session: Session, store: ArtifactStore, verification: Verific
 def _is_enough(
     session: Session, store: ArtifactStore, spec: VerificationSpec, runs: list[Run], least: int
 ) -> bool:
-    needed = _needed(session, store, spec, runs)
+    needed = _count_required_windows(session, store, spec, runs)
     if schedule.is_alternating(spec):
         return schedule.is_phase_done(schedule.list_phases(session, spec), needed, is_after=False)
     return least >= needed
 
 
-def _needed(session: Session, store: ArtifactStore, spec: VerificationSpec, runs: list[Run]) -> int:
+def _count_required_windows(
+    session: Session, store: ArtifactStore, spec: VerificationSpec, runs: list[Run]
+) -> int:
     """Return the number of windows that a side needs: more if the windows so far have one block each."""
     if spec.verification.kind == "cohort":
-        return spec.needed
+        return spec.min_windows
     names = load_host_names(session, list(spec.hosts))
     sides = SideReader(lambda run_id: load_view(session, store, [run_id]), names, spec)
-    numbers = sides.windows("before", runs[-2:], sides.subject(runs[-2:]))
-    return max(spec.needed, required_windows([item.measured.window for item in numbers]))
+    numbers = sides.windows("before", runs[-2:], sides.select_subject(runs[-2:]))
+    return max(spec.min_windows, count_required_windows([item.measured.window for item in numbers]))
 
 
-def _start(session: Session, store: ArtifactStore, actor: Actor, spec: VerificationSpec) -> None:
+def _start_capture(session: Session, store: ArtifactStore, actor: Actor, spec: VerificationSpec) -> None:
     verification, fix = spec.verification, spec.fix
     control = [verification.control_host_id] if verification.control_host_id else []
     first = spec.hosts[0]
@@ -192,7 +194,7 @@ def _can_capture(actor: Actor, tier: Tier) -> bool:
     return tier is not Tier.PTRACE and is_allowed(actor, f"capture.{tier}")
 
 
-def _cancel(session: Session, spec: VerificationSpec) -> None:
+def _cancel_measurement(session: Session, spec: VerificationSpec) -> None:
     if lock_in_state(session, spec.verification, ("before", "waiting")):
         spec.verification.state, spec.verification.ended_at = "canceled", utc_now()
         append_to_journal(session, spec, "verification_canceled")

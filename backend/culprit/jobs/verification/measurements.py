@@ -39,7 +39,7 @@ class VerificationSpec:
     hosts: tuple[UUID, ...]
 
     @property
-    def needed(self) -> int:
+    def min_windows(self) -> int:
         """How many windows each side of a host needs."""
         return MIN_SINGLE if primary_number.is_single_reading(self.read) else MIN_WINDOWS
 
@@ -58,7 +58,10 @@ def load_verification_spec(session: Session, verification: Verification) -> Veri
     )
     if verification.kind == "cohort" or len(spec.hosts) < 2:
         return spec
-    most = {host: _most(_groups(session, replace(spec, hosts=(host,))), (host,)) for host in spec.hosts}
+    most = {
+        host: _select_largest_group(_group_candidates(session, replace(spec, hosts=(host,))), (host,))
+        for host in spec.hosts
+    }
     return replace(spec, hosts=(max(spec.hosts, key=lambda host: len(most[host])),))
 
 
@@ -68,33 +71,33 @@ def list_runs_before(session: Session, spec: VerificationSpec) -> list[Run]:
     The candidates are the runs that the verification names, else those of the incident. The settings (plan, collectors,
     seconds, options and scope) with most runs on the host with the fewest are used, if they measure the number.
     """
-    best = _most(_groups(session, spec), spec.hosts)
+    best = _select_largest_group(_group_candidates(session, spec), spec.hosts)
     return [
         run for host in spec.hosts for run in [item for item in best if item.host_id == host][-MAX_BEFORE:]
     ]
 
 
-def _groups(session: Session, spec: VerificationSpec) -> dict[Signature, list[Run]]:
+def _group_candidates(session: Session, spec: VerificationSpec) -> dict[Signature, list[Run]]:
     """Return the candidates of the side before, by their settings."""
     run_ids = [UUID(str(item)) for item in spec.verification.before]
     rows = queries.list_runs_of_side_before(session, spec.fix.incident_id, spec.hosts, run_ids)
     groups: dict[Signature, list[Run]] = defaultdict(list)
     for run, capture in rows:
-        if _before_fix(run, spec.fix) and _is_measurable(capture, spec.read):
-            groups[capture_signature(capture)].append(run)
+        if _is_before_fix(run, spec.fix) and _is_measurable(capture, spec.read):
+            groups[build_capture_signature(capture)].append(run)
     return groups
 
 
-def _most(groups: Mapping[Signature, Sequence[Run]], hosts: Sequence[UUID]) -> Sequence[Run]:
+def _select_largest_group(groups: Mapping[Signature, Sequence[Run]], hosts: Sequence[UUID]) -> Sequence[Run]:
     """Return the group with most runs on the host with the fewest; then with more runs; then the latest."""
     return max(
         groups.values(),
-        key=lambda group: (_least(group, hosts), len(group), group[-1].t0_ns or 0),
+        key=lambda group: (_count_fewest_runs(group, hosts), len(group), group[-1].t0_ns or 0),
         default=(),
     )
 
 
-def _before_fix(run: Run, fix: Fix) -> bool:
+def _is_before_fix(run: Run, fix: Fix) -> bool:
     return fix.applied_at is not None and (run.t1_ns or run.t0_ns or 0) <= fix.applied_at.timestamp() * 1e9
 
 
@@ -106,11 +109,11 @@ def _is_measurable(capture: Capture, read: str) -> bool:
     )
 
 
-def _least(runs: Sequence[Run], hosts: Sequence[UUID]) -> int:
+def _count_fewest_runs(runs: Sequence[Run], hosts: Sequence[UUID]) -> int:
     return min(sum(run.host_id == host for run in runs) for host in hosts)
 
 
-def capture_signature(capture: Capture) -> Signature:
+def build_capture_signature(capture: Capture) -> Signature:
     """Return the settings that make two captures comparable."""
     collectors = sorted(
         (collector["id"], collector.get("seconds"), repr(sorted((collector.get("options") or {}).items())))
@@ -145,7 +148,7 @@ class SideReader:
         """Return the name of a host."""
         return self._names.get(host_id, str(host_id))
 
-    def view(self, run: Run) -> HostView:
+    def load_view(self, run: Run) -> HostView:
         """Return the view of a run."""
         if run.id not in self._views:
             self._views[run.id] = self._load_run(run.id)
@@ -159,20 +162,20 @@ class SideReader:
                 side,
                 str(run.id),
                 self.name(run.host_id) if run.host_id else "",
-                primary_number.measure_primary(self.view(run), read, subject, better),
+                primary_number.measure_primary(self.load_view(run), read, subject, better),
             )
             for run in runs
         ]
 
-    def subject(self, runs: Sequence[Run]) -> Subject:
+    def select_subject(self, runs: Sequence[Run]) -> Subject:
         """Select the subject of the number on the host of these runs."""
         return primary_number.select_subject(
-            [self.view(run) for run in runs], self._spec.read, self._spec.better
+            [self.load_view(run) for run in runs], self._spec.read, self._spec.better
         )
 
-    def shares(self, runs: Sequence[Run]) -> dict[str, float]:
+    def load_own_shares(self, runs: Sequence[Run]) -> dict[str, float]:
         """Return the mean own share of each function over the runs with a CPU profile; {} without any."""
-        shares_by_run = [shares for run in runs if (shares := _shares(self.view(run)))]
+        shares_by_run = [shares for run in runs if (shares := _compute_own_shares(self.load_view(run)))]
         names = {name for shares in shares_by_run for name in shares}
         return {
             name: sum(shares.get(name, 0.0) for shares in shares_by_run) / len(shares_by_run)
@@ -180,7 +183,7 @@ class SideReader:
         }
 
 
-def _shares(view: HostView) -> dict[str, float]:
+def _compute_own_shares(view: HostView) -> dict[str, float]:
     stacks = view.stacks.get("on_cpu")
     if stacks is None:
         return {}

@@ -10,8 +10,12 @@ from itertools import groupby
 from sqlalchemy.orm import Session
 
 from collectors.contract import Sentence
-from culprit.domain.verification.judge import CHANCE_OF_SHIFT, refuse_gap_of
-from culprit.domain.verification.windows import TimelineGaps, measure_span_gaps, required_observation_s
+from culprit.domain.verification.judge import CHANCE_OF_SHIFT, refuse_measured_gap
+from culprit.domain.verification.windows import (
+    TimelineGaps,
+    compute_required_observation_s,
+    measure_span_gaps,
+)
 from culprit.infra.models.captures.capture import Capture
 from culprit.infra.models.captures.run import Run
 from culprit.jobs.verification import queries
@@ -20,7 +24,7 @@ from culprit.jobs.verification.measurements import VerificationSpec, list_captur
 #: Pause between the captures of a side that is observed for long.
 WIDE_PAUSE = timedelta(seconds=50)
 #: Wait after a fix or its rollback, because a restarted program needs time to settle.
-SETTLED = timedelta(seconds=30)
+SETTLING_TIME = timedelta(seconds=30)
 #: Maximum number of captures after the fix.
 MAX_AFTER = 12
 #: Maximum time that a host is observed after the fix: MAX_AFTER captures of 15 s with their pauses.
@@ -64,7 +68,7 @@ def is_phase_done(phases: Sequence[tuple[bool, int]], needed: int, *, is_after: 
 def is_rollback_settled(session: Session, spec: VerificationSpec) -> bool:
     """Return whether enough time has passed since the fix was last rolled back."""
     last = queries.find_last_rollback(session, spec.fix)
-    return last is None or queries.get_database_time(session) >= last + SETTLED
+    return last is None or queries.get_database_time(session) >= last + SETTLING_TIME
 
 
 def _count_hosts(spec: VerificationSpec) -> int:
@@ -78,22 +82,24 @@ def is_observed(
     """Return whether both sides are observed for so long that a shift between them is unlikely."""
     if not before or not after:
         return False
-    gaps = measure_span_gaps([*_spans(session, before, False), *_spans(session, after, True)])
-    return gaps.observed_s >= MARGIN * required_observation_s(gaps, CHANCE_OF_SHIFT / _count_hosts(spec))
+    gaps = measure_span_gaps([*_list_spans(session, before, False), *_list_spans(session, after, True)])
+    return gaps.observed_s >= MARGIN * compute_required_observation_s(
+        gaps, CHANCE_OF_SHIFT / _count_hosts(spec)
+    )
 
 
 def refuse_long_gap(session: Session, spec: VerificationSpec, before: Sequence[Run]) -> Sentence | None:
     """Return why no number of captures after the fix can make up for the time that has passed, or None."""
     now_s = queries.get_database_time(session).timestamp()
-    spans = _spans(session, before, False)
+    spans = _list_spans(session, before, False)
     seconds = max(end - start for start, end, _ in spans)
     gaps = measure_span_gaps([*spans, (now_s, now_s + seconds, True)])
     reach = TimelineGaps(gaps.switches, gaps.longest_s, gaps.observed_s + MAX_OBSERVED_S)
-    refusal = refuse_gap_of(reach, math.nan, hosts=_count_hosts(spec))
+    refusal = refuse_measured_gap(reach, math.nan, hosts=_count_hosts(spec))
     return refusal.reason if refusal is not None else None
 
 
-def _spans(session: Session, runs: Sequence[Run], is_after: bool) -> list[tuple[float, float, bool]]:
+def _list_spans(session: Session, runs: Sequence[Run], is_after: bool) -> list[tuple[float, float, bool]]:
     """Return (start, end, is_after) of each capture in Unix seconds, without the minute of log before it."""
     spans = []
     for run in runs:

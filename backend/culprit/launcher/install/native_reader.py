@@ -20,7 +20,7 @@ from culprit.launcher.progress import Progress
 
 SOURCE = ROOT / "backend" / "native"
 STAMP = VENV / ".culprit-native-stamp"
-RUST_OLDEST = (1, 88)
+MIN_RUST = (1, 88)
 #: Debian's rustc-web (the toolchain to build browsers) is recent; its package rustc is not.
 PACKAGES = "cargo-web rustc-web gcc"
 GROUP = "native"
@@ -37,7 +37,7 @@ def find_cargo(environment: Mapping[str, str]) -> Path | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     match = re.match(r"cargo (\d+)\.(\d+)", done.stdout)
-    return Path(program) if match and (int(match[1]), int(match[2])) >= RUST_OLDEST else None
+    return Path(program) if match and (int(match[1]), int(match[2])) >= MIN_RUST else None
 
 
 def compute_stamp() -> str:
@@ -56,7 +56,7 @@ def is_installed() -> bool:
     return locked_packages.read_stamp(STAMP) == [compute_stamp()]
 
 
-def cache_folder(environment: Mapping[str, str]) -> Path:
+def get_wheel_cache(environment: Mapping[str, str]) -> Path:
     """Return the directory of built wheels of this user."""
     caches = environment.get("XDG_CACHE_HOME")
     return (Path(caches) if caches else Path.home() / ".cache") / "culprit" / "native"
@@ -70,14 +70,14 @@ def install_native_reader(progress: Progress) -> bool:
     if is_installed():
         return True
     stamp = compute_stamp()
-    cached = cache_folder(os.environ) / stamp[:32]
+    cached = get_wheel_cache(os.environ) / stamp[:32]
     wheel = next(iter(sorted(cached.glob("*.whl"))), None)
     if wheel is None:
         cargo = find_cargo(os.environ)
         if cargo is None:
             progress.print_line(
-                f"perf.data is read by perf and Python, several times slower: no Rust {RUST_OLDEST[0]}."
-                f"{RUST_OLDEST[1]} or newer is here. Install it with: apt-get install {PACKAGES}"
+                f"perf.data is read by perf and Python, several times slower: no Rust {MIN_RUST[0]}."
+                f"{MIN_RUST[1]} or newer is here. Install it with: apt-get install {PACKAGES}"
             )
             return False
         wheel = _build(cargo, cached, progress)
@@ -94,7 +94,9 @@ def install_native_reader(progress: Progress) -> bool:
             "--reinstall",
             str(wheel),
         ]
-        locked_packages.run_command(command, locked_packages.tool_environment(os.environ), "uv pip install")
+        locked_packages.run_command(
+            command, locked_packages.build_tool_environment(os.environ), "uv pip install"
+        )
         STAMP.write_text(f"{stamp}\n", "ascii")
     return True
 
@@ -102,7 +104,7 @@ def install_native_reader(progress: Progress) -> bool:
 def _build(cargo: Path, into: Path, progress: Progress) -> Path:
     locked_packages.install_python_packages([GROUP], progress)
     into.parent.mkdir(parents=True, exist_ok=True)
-    environment = locked_packages.tool_environment(os.environ)
+    environment = locked_packages.build_tool_environment(os.environ)
     environment["PATH"] = os.pathsep.join(
         (str(VENV / "bin"), str(cargo.parent), environment.get("PATH", os.defpath))
     )

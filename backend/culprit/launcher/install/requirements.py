@@ -14,8 +14,8 @@ from pathlib import Path
 
 from culprit.launcher.progress import LauncherError
 
-GLIBC_OLDEST = (2, 28)  # The wheels of PostgreSQL and Valkey are built for these.
-NODE_OLDEST = (22, 12)
+MIN_GLIBC = (2, 28)  # The wheels of PostgreSQL and Valkey are built for these.
+MIN_NODE = (22, 12)
 MACHINES = ("x86_64", "aarch64")
 # Measured on Debian 12, x86_64: .venv with embedded engines and Node, node_modules, unpacked packages.
 DISK_INSTALL_MB = 900
@@ -25,7 +25,7 @@ DISK_DATA_MB = 300
 MEMORY_MB = 900
 
 
-def machine_architecture() -> str:
+def get_architecture() -> str:
     """Return `x86_64` or `aarch64`. Raises LauncherError for others."""
     machine = platform.machine()
     if machine not in MACHINES:
@@ -36,12 +36,12 @@ def machine_architecture() -> str:
 def check_requirements() -> None:
     """Check platform and tools. Raises LauncherError if Culprit cannot run on this machine."""
     name, version = platform.libc_ver()
-    if name != "glibc" or tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < GLIBC_OLDEST:
+    if name != "glibc" or tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < MIN_GLIBC:
         raise LauncherError(
             "Culprit needs Linux with glibc ≥ 2.28 (Debian 10, Ubuntu 20.04 or newer), "
             f"this is {platform.system()} with {name or 'no glibc'} {version}"
         )
-    machine_architecture()
+    get_architecture()
     if shutil.which("setpriv") is None:
         raise LauncherError("Culprit needs setpriv: apt-get install util-linux")
 
@@ -97,7 +97,7 @@ def find_system_node() -> Path | None:
     node, npm = shutil.which("node"), shutil.which("npm")
     if node and npm:
         version = read_node_version(node)
-        if version is not None and version >= NODE_OLDEST:
+        if version is not None and version >= MIN_NODE:
             return Path(node).parent
     return None
 

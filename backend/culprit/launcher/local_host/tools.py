@@ -52,7 +52,7 @@ def start_private_sshd(
             if sshd.is_ready():
                 return sshd
             time.sleep(0.05)
-    why = sshd.tail()[-1:] or ["no answer"]
+    why = sshd.read_log_tail()[-1:] or ["no answer"]
     supervisor.processes.pop("sshd").stop()
     progress.print_line(f"This machine is not added as a host: its private sshd did not start ({why[0]}).")
     return None

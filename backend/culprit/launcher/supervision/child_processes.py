@@ -156,6 +156,6 @@ class ManagedProcess:
         if self.pid is not None and self.child is not None:
             stop_child(self.child, ())
 
-    def tail(self) -> list[str]:
+    def read_log_tail(self) -> list[str]:
         """Return the last lines of the log."""
         return read_last_lines(self.log_path)

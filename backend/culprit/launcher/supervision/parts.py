@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 FIRST_PAUSE_S = 0.5
-LONGEST_PAUSE_S = 30.0
+MAX_PAUSE_S = 30.0
 # A part that ends this often within the window is given up.
-FAILURES_MAX = 6
+MAX_FAILURES = 6
 FAILURE_WINDOW_S = 300.0
 # After this time without failure, earlier failures no longer count.
 HEALTHY_S = 60.0
@@ -55,13 +55,13 @@ class SupervisedPart:
         self.is_out_of_memory = is_out_of_memory and code == -signal.SIGKILL
         now = time.monotonic()
         self.failures = [at for at in self.failures if now - at < FAILURE_WINDOW_S] + [now]
-        if self.has_failed or len(self.failures) >= FAILURES_MAX:
+        if self.has_failed or len(self.failures) >= MAX_FAILURES:
             self.has_failed = True
             self.set_state("failed")
             self.start_at = now + RETRY_FAILED_S
             return "given_up"
         self.set_state("restarting")
-        self.start_at = now + min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** (len(self.failures) - 1))
+        self.start_at = now + min(MAX_PAUSE_S, FIRST_PAUSE_S * 2 ** (len(self.failures) - 1))
         return "ended"
 
     def record_start(self) -> None:
@@ -70,13 +70,13 @@ class SupervisedPart:
         self.started = time.monotonic()
         self.restarts += 1
 
-    def forget_failures_when_healthy(self) -> None:
+    def reset_failures_when_healthy(self) -> None:
         """Reset the counters of a part that has run long enough."""
         if self.failures and time.monotonic() - self.started > HEALTHY_S:
             self.failures.clear()
             self.has_failed = False
 
-    def forget_failures(self) -> None:
+    def reset_failures(self) -> None:
         """Reset the counters, and start immediately if the part waits for that."""
         self.failures.clear()
         self.has_failed = False
@@ -98,7 +98,7 @@ class SupervisedPart:
             "state": self.state,
             "since": format_time(self.since),
             "restarts": self.restarts,
-            "signal": signal_name(self.exit_code),
+            "signal": get_signal_name(self.exit_code),
             "exit_code": self.exit_code if self.exit_code is not None and self.exit_code >= 0 else None,
             "out_of_memory": self.is_out_of_memory,
             "reason": self.reason,
@@ -112,7 +112,7 @@ def format_time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def signal_name(code: int | None) -> str | None:
+def get_signal_name(code: int | None) -> str | None:
     """Return `SIGKILL` for -9, or None for an exit code that is no signal."""
     if code is None or code >= 0:
         return None
@@ -124,7 +124,7 @@ def signal_name(code: int | None) -> str | None:
 
 def describe_end(code: int, is_out_of_memory: bool = False) -> str:
     """Return a description of how a process ended."""
-    name = signal_name(code)
+    name = get_signal_name(code)
     if name is None:
         return f"exited with code {code}"
     if is_out_of_memory:

@@ -90,7 +90,7 @@ def run_guarded(supervisor: Callable[[], int]) -> int:
         if os.getppid() != guardian:
             os._exit(1)
         adopt_orphans()
-        _run(supervisor)
+        _run_supervisor(supervisor)
     adopt_orphans()
 
     def forward(number: int, _: FrameType | None) -> None:
@@ -101,7 +101,7 @@ def run_guarded(supervisor: Callable[[], int]) -> int:
         signal.signal(number, forward)
     # Ctrl-C reaches the whole foreground group: the supervisor handles it, the guardian waits for it.
     signal.signal(signal.SIGINT, lambda *_: None)
-    status = _wait(child)
+    status = _wait_child(child)
     kill_descendants()
     if os.WIFSIGNALED(status):
         sys.stderr.write(
@@ -111,7 +111,7 @@ def run_guarded(supervisor: Callable[[], int]) -> int:
     return os.WEXITSTATUS(status)
 
 
-def _run(supervisor: Callable[[], int]) -> NoReturn:
+def _run_supervisor(supervisor: Callable[[], int]) -> NoReturn:
     """Run the supervisor in the forked child, which never returns into the code of the guardian."""
     code = 1
     try:
@@ -124,7 +124,7 @@ def _run(supervisor: Callable[[], int]) -> NoReturn:
         os._exit(code)
 
 
-def _wait(child: int) -> int:
+def _wait_child(child: int) -> int:
     while True:
         pid, status = os.waitpid(-1, 0)
         if pid == child:

@@ -17,7 +17,7 @@ from culprit.launcher.supervision.child_processes import ManagedProcess
 from culprit.launcher.supervision.parts import Change, SupervisedPart
 
 READY_S = 180.0
-LOOK_EVERY_S = 0.2
+CHECK_INTERVAL_S = 0.2
 # Signals of `./culprit worker stop`, `./culprit worker start` and `./culprit retry`.
 REQUESTS = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGRTMIN)
 
@@ -58,7 +58,7 @@ class Supervisor:
         self.oom_kills = parts.count_oom_kills()
 
     def listen_to_signals(self) -> None:
-        """Make SIGINT, SIGTERM and SIGHUP raise StopRequestedError once, and queue signals of REQUESTS for `watch`."""
+        """Make SIGINT, SIGTERM and SIGHUP raise StopRequestedError once; queue REQUESTS for `watch_parts`."""
 
         def stop(number: int, _: FrameType | None) -> None:
             if not self.stopping:
@@ -76,10 +76,10 @@ class Supervisor:
         self.processes[service.name] = service
         service.restart(0)
 
-    def begin(
+    def start_command(
         self, name: str, command: tuple[str, ...], *, show: bool = False, **more: str
     ) -> subprocess.Popen[bytes]:
-        """Start a command that ends; `finish` waits for it. `show` lets it print to the terminal."""
+        """Start a command that ends; `await_command` waits for it. `show` lets it print to the terminal."""
         with open_log(self.logs / f"{name}.log") as log:
             return subprocess.Popen(
                 child_processes.guard_command(command), stdin=subprocess.DEVNULL,
@@ -87,7 +87,7 @@ class Supervisor:
                 env=self.env | more, cwd=self.logs.parent, start_new_session=True,
             )  # fmt: skip
 
-    def finish(self, name: str, child: subprocess.Popen[bytes]) -> str:
+    def await_command(self, name: str, child: subprocess.Popen[bytes]) -> str:
         """Return the output of a command. Raises ServiceDiedError if it failed."""
         try:
             message, _ = child.communicate()
@@ -108,16 +108,16 @@ class Supervisor:
             for name, process in self.processes.items():
                 if process.pid is None:
                     how = parts.describe_end(process.exit_code or 0)
-                    raise ServiceDiedError(f"{name} {how}: {chr(10).join(process.tail())}")
+                    raise ServiceDiedError(f"{name} {how}: {chr(10).join(process.read_log_tail())}")
             if self.processes["api"].is_ready():
                 answer = query_readiness(address, port)
                 if '"ready"' in answer:
                     return
             time.sleep(0.1)
-        tail = "\n".join(self.processes["api"].tail())
+        tail = "\n".join(self.processes["api"].read_log_tail())
         raise ServiceDiedError(f"the platform is not ready after {READY_S:.0f} s: {answer[:300]}; {tail}")
 
-    def watch(self, workers: tuple[str, ...]) -> None:
+    def watch_parts(self, workers: tuple[str, ...]) -> None:
         """Restart what ends, until a signal arrives or an essential part is given up.
 
         SIGUSR1 stops `workers`, SIGUSR2 starts them again, SIGRTMIN starts parts that wait or were given up.
@@ -129,17 +129,17 @@ class Supervisor:
         self.parts |= {name: SupervisedPart(name) for name in self.processes}
         while True:
             while self.requests:
-                self._answer(self.requests.pop(0), workers)
+                self._handle_request(self.requests.pop(0), workers)
             for part in self.parts.values():
-                self._look_after(part, self.processes[part.name])
+                self._supervise_part(part, self.processes[part.name])
             self.oom_kills = parts.count_oom_kills()
             process_guardian.reap_adopted(set(self.pids().values()))
-            time.sleep(LOOK_EVERY_S)
+            time.sleep(CHECK_INTERVAL_S)
 
-    def _answer(self, number: int, workers: tuple[str, ...]) -> None:
+    def _handle_request(self, number: int, workers: tuple[str, ...]) -> None:
         if number == signal.SIGRTMIN:
             for part in self.parts.values():
-                part.forget_failures()
+                part.reset_failures()
             return
         for part in (self.parts[name] for name in workers):
             if number == signal.SIGUSR1:
@@ -149,9 +149,9 @@ class Supervisor:
                 self._notify(part, "stopped")
             elif self.processes[part.name].pid is None:
                 part.start_at = time.monotonic()
-                part.forget_failures()
+                part.reset_failures()
 
-    def _look_after(self, part: SupervisedPart, process: ManagedProcess) -> None:
+    def _supervise_part(self, part: SupervisedPart, process: ManagedProcess) -> None:
         now = time.monotonic()
         if part.start_at is not None:
             if now >= part.start_at:
@@ -160,16 +160,16 @@ class Supervisor:
             return
         elif (code := process.exit_code) is not None:
             out_of_memory = parts.count_oom_kills() > self.oom_kills
-            self._notify(part, part.record_end(code, process.tail(), is_out_of_memory=out_of_memory))
+            self._notify(part, part.record_end(code, process.read_log_tail(), is_out_of_memory=out_of_memory))
         elif part.state == "ok":
-            part.forget_failures_when_healthy()
+            part.reset_failures_when_healthy()
         elif process.is_ready():
             part.set_state("ok")
             self._notify(part, "recovered")
         elif now - part.started > parts.START_LIMIT_S:
             process.kill()
             problem = f"was not ready {parts.START_LIMIT_S:.0f} s after its start"
-            self._notify(part, part.record_end(None, process.tail(), problem=problem))
+            self._notify(part, part.record_end(None, process.read_log_tail(), problem=problem))
 
     def _restart(self, part: SupervisedPart, process: ManagedProcess) -> None:
         part.record_start()

@@ -16,7 +16,7 @@ from culprit.infra.models.notifications.oncall_shift import OncallShift
 from culprit.infra.models.notifications.rotation import Rotation
 from culprit.notifications.oncall import queries
 
-MOMENT = timedelta(seconds=1)
+INSTANT = timedelta(seconds=1)
 
 
 def list_shifts(
@@ -67,7 +67,7 @@ def list_on_call_users(session: Session, at: datetime, rotation_id: UUID | None 
     """
     rows = [rotation for rotation in queries.list_rotations(session) if rotation_id in {None, rotation.id}]
     results: dict[str, None] = {}
-    for each in list_shifts(session, rows, at, at + MOMENT).values():
+    for each in list_shifts(session, rows, at, at + INSTANT).values():
         now, _ = rotations.find_current_and_next(each, at)
         results |= dict.fromkeys(item.who for item in now)
     alive = {str(account.id): account.id for account in queries.list_accounts(session)}

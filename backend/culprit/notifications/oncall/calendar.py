@@ -38,11 +38,11 @@ def parse_address(url: str) -> SecretUrl:
 def fetch_calendar(calendar_request: CalendarRequest) -> bytes:
     """Fetch the calendar. Raises OutgoingError."""
     request = Request(
-        calendar_request.address.place, calendar_request.address.target, {"Accept": "text/calendar"}
+        calendar_request.address.endpoint, calendar_request.address.target, {"Accept": "text/calendar"}
     )
     reply = send_request(request, calendar_request.rules, total_s=FETCH_S, limit=MAX_BYTES)
     if reply.status != 200:
-        raise OutgoingError("status", host=calendar_request.address.place.host, status=reply.status)
+        raise OutgoingError("status", host=calendar_request.address.endpoint.host, status=reply.status)
     return reply.body
 
 

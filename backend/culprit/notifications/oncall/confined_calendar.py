@@ -31,45 +31,45 @@ _EVENT = re.compile(rb"^BEGIN:VEVENT\s*$", re.IGNORECASE | re.MULTILINE)
 def main(request: Mapping[str, Any]) -> None:
     """Parse a calendar. `request` is {path, start, end, zone}; times as in 2026-11-22T09:00:00+00:00."""
     with open_input(Path(request["path"])) as stream:
-        result = _parse(stream.read(), request)
+        result = _parse_calendar(stream.read(), request)
     Path("result.partial").write_text(json.dumps(result), encoding="utf-8")
     Path("result.partial").replace("result.json")
 
 
-def _parse(data: bytes, request: Mapping[str, Any]) -> Json:
+def _parse_calendar(data: bytes, request: Mapping[str, Any]) -> Json:
     if b"BEGIN:VCALENDAR" not in data[:4096].upper():
-        return _failure("oncall.no_calendar")
+        return _build_failure("oncall.no_calendar")
     events = len(_EVENT.findall(data))
     if events > MAX_EVENTS:
-        return _failure("oncall.calendar_too_long", events=events, most=MAX_EVENTS)
+        return _build_failure("oncall.calendar_too_long", events=events, most=MAX_EVENTS)
     unfolded = data.replace(b"\r\n ", b"").replace(b"\n ", b"").replace(b"\r\n\t", b"").replace(b"\n\t", b"")
     if (restless := _TOO_FREQUENT.search(unfolded)) is not None:
-        return _failure("oncall.calendar_restless", rule=restless.group(1).decode().upper())
+        return _build_failure("oncall.calendar_restless", rule=restless.group(1).decode().upper())
     try:
         calendar = Calendar.from_ical(data)
     except ValueError:
-        return _failure("oncall.calendar_unreadable")
+        return _build_failure("oncall.calendar_unreadable")
     start, end = (datetime.fromisoformat(request[name]) for name in ("start", "end"))
     zone = ZoneInfo(request["zone"])
     results: list[Json] = []
     for event in recurring_ical_events.of(calendar, components=["VEVENT"]).between(start, end):
         if str(event.get("STATUS", "")).upper() == "CANCELLED":
             continue
-        results += _event_shifts(event, zone)
+        results += _iter_event_shifts(event, zone)
         if len(results) > MAX_SHIFTS:
-            return _failure("oncall.too_many_shifts", most=MAX_SHIFTS)
+            return _build_failure("oncall.too_many_shifts", most=MAX_SHIFTS)
     return {"shifts": results}
 
 
-def _failure(key: str, **params: str | int) -> Json:
+def _build_failure(key: str, **params: str | int) -> Json:
     return {"failure": {"key": key, "params": params}}
 
 
-def _event_shifts(event: Event, zone: ZoneInfo) -> Iterator[Json]:
+def _iter_event_shifts(event: Event, zone: ZoneInfo) -> Iterator[Json]:
     start, end = _to_utc(event.start, zone), _to_utc(event.end, zone)
     if start >= end:
         return
-    for who, address in _event_people(event):
+    for who, address in _iter_event_people(event):
         yield {"start": start.isoformat(), "end": end.isoformat(), "who": who, "address": address}
 
 
@@ -80,7 +80,7 @@ def _to_utc(at: date | datetime, zone: ZoneInfo) -> datetime:
     return resolve_local_time(datetime.combine(at, time()), zone).at
 
 
-def _event_people(event: Event) -> Iterator[tuple[str, str | None]]:
+def _iter_event_people(event: Event) -> Iterator[tuple[str, str | None]]:
     supplied = event.get("ATTENDEE", [])
     named = False
     for item in supplied if isinstance(supplied, list) else [supplied]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 #: Shifts are read this far ahead, and this far back for current and recent ones.
-AHEAD = timedelta(days=120)
-BEHIND = timedelta(days=14)
+MAX_AHEAD = timedelta(days=120)
+MAX_BEHIND = timedelta(days=14)
 MAX_SHIFTS = 2000
 MAX_NAME = 200
 

@@ -24,7 +24,7 @@ PAGE = 100
 MAX_PAGES = MAX_SHIFTS // PAGE
 PAGE_BYTES = 2 << 20
 PAGE_S = 15.0
-LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+OPEN_START = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def fetch_shifts(pager_duty_request: PagerDutyRequest, start: datetime, end: dat
     """Return all shifts between `start` and `end`. Raises OutgoingError or UnreadableCalendarError."""
     external_shifts: list[ExternalShift] = []
     for number in range(MAX_PAGES):
-        place = parse_base_url(pager_duty_request.url)
+        endpoint = parse_base_url(pager_duty_request.url)
         reported = [
             ("since", start.isoformat()), ("until", end.isoformat()), ("time_zone", "UTC"),
             ("include[]", "users"), ("limit", str(PAGE)), ("offset", str(number * PAGE)),
@@ -53,10 +53,10 @@ def fetch_shifts(pager_duty_request: PagerDutyRequest, start: datetime, end: dat
             "Authorization": f"Token token={pager_duty_request.token}",
             "Accept": "application/vnd.pagerduty+json;version=2",
         }
-        request = Request(place, f"{place.path}/oncalls?{urlencode(reported)}", headers)
+        request = Request(endpoint, f"{endpoint.path}/oncalls?{urlencode(reported)}", headers)
         reply = send_request(request, pager_duty_request.rules, total_s=PAGE_S, limit=PAGE_BYTES)
         if reply.status != 200:
-            raise OutgoingError("status", host=place.host, status=reply.status)
+            raise OutgoingError("status", host=endpoint.host, status=reply.status)
         page, more = parse_page(reply.body)
         external_shifts += page
         if not more:
@@ -84,7 +84,7 @@ def _parse_shift(item: object) -> ExternalShift | None:
         return None
     user: Mapping[str, Any] = item["user"]
     who = clean_name(user.get("name") or user.get("summary") or user.get("email") or "")
-    start, end = _parse_time(item.get("start"), LONG_AGO), _parse_time(item.get("end"), NO_END)
+    start, end = _parse_time(item.get("start"), OPEN_START), _parse_time(item.get("end"), NO_END)
     if not who or start is None or end is None or start >= end:
         return None
     address = clean_name(user["email"]) if isinstance(user.get("email"), str) else None

@@ -26,10 +26,10 @@ from culprit.notifications.oncall.schemas import (
 )
 
 #: Shifts are returned this far back and ahead.
-AHEAD = timedelta(weeks=8)
-BEHIND = timedelta(days=7)
+MAX_AHEAD = timedelta(weeks=8)
+MAX_BEHIND = timedelta(days=7)
 #: The next shift can be far ahead if shifts are long.
-FAR = timedelta(days=366)
+NEXT_SHIFT_HORIZON = timedelta(days=366)
 SHIFT_RANGE = 200
 Kind = Literal["simple", "calendar", "pagerduty"]
 People = Mapping[str, UserAccount]
@@ -38,7 +38,7 @@ People = Mapping[str, UserAccount]
 def build_on_call(session: Session, rows: Sequence[Rotation]) -> list[OncallResponse]:
     """Return who is on call now and next, for each rotation."""
     at = utc_now()
-    shifts = assignments.list_shifts(session, rows, at, at + FAR)
+    shifts = assignments.list_shifts(session, rows, at, at + NEXT_SHIFT_HORIZON)
     people = _load_accounts(session, rows, shifts)
     read = []
     for row in rows:
@@ -58,13 +58,13 @@ def build_on_call(session: Session, rows: Sequence[Rotation]) -> list[OncallResp
 def build_rotations(session: Session, rows: Sequence[Rotation]) -> list[RotationResponse]:
     """Build rotations with the shifts of the next weeks."""
     at = utc_now()
-    shifts = assignments.list_shifts(session, rows, at - BEHIND, at + FAR)
+    shifts = assignments.list_shifts(session, rows, at - MAX_BEHIND, at + NEXT_SHIFT_HORIZON)
     people = _load_accounts(session, rows, shifts)
-    overrides = queries.load_overrides(session, [row.id for row in rows], at, at + FAR)
+    overrides = queries.load_overrides(session, [row.id for row in rows], at, at + NEXT_SHIFT_HORIZON)
     read = []
     for row in rows:
         present, following = find_current_and_next(shifts[row.id], at)
-        near = [item for item in shifts[row.id] if item.start < at + AHEAD][:SHIFT_RANGE]
+        near = [item for item in shifts[row.id] if item.start < at + MAX_AHEAD][:SHIFT_RANGE]
         read.append(
             RotationResponse(
                 id=row.id,

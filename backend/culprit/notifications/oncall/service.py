@@ -23,7 +23,7 @@ from culprit.infra.network.http_client import HttpEndpoint, OutgoingError, check
 from culprit.infra.task_queue import enqueue_after_commit
 from culprit.infra.vault import get_vault
 from culprit.notifications.oncall import calendar, pagerduty, queries, store
-from culprit.notifications.oncall.external_shift import AHEAD, BEHIND, UnreadableCalendarError
+from culprit.notifications.oncall.external_shift import MAX_AHEAD, MAX_BEHIND, UnreadableCalendarError
 from culprit.notifications.oncall.schemas import (
     CalendarSource,
     OverrideCreate,
@@ -37,7 +37,7 @@ from culprit.web.errors import ConflictError, InvalidRequestError, NotFoundError
 
 # Fields that are not part of a request's digest: secrets could be guessed from it.
 SECRETS = {"source": {"url", "token"}}
-LONGEST_OVERRIDE = timedelta(days=90)
+MAX_OVERRIDE = timedelta(days=90)
 
 
 def create_rotation(session: Session, actor: Actor, rotation_create: RotationCreate) -> Rotation:
@@ -127,7 +127,7 @@ def upload_calendar(  # noqa: PLR0917
         raise TooLargeError("oncall.file_too_large", limit_mb=calendar.MAX_BYTES >> 20)
     at = utc_now()
     try:
-        shifts = calendar.parse_calendar(data, row.zone, at - BEHIND, at + AHEAD, work)
+        shifts = calendar.parse_calendar(data, row.zone, at - MAX_BEHIND, at + MAX_AHEAD, work)
         store.replace_shifts(session, row, shifts, at)
     except UnreadableCalendarError as refused:
         params: Any = refused.sentence["params"]
@@ -149,12 +149,8 @@ def create_override(
     authorize(actor, "oncall.override")
     row = get_rotation(session, rotation_id)
     _require_accounts(session, [override_create.user_id])
-    if (
-        not override_create.starts_at
-        < override_create.ends_at
-        <= override_create.starts_at + LONGEST_OVERRIDE
-    ):
-        raise InvalidRequestError("oncall.override_span", days=LONGEST_OVERRIDE.days)
+    if not override_create.starts_at < override_create.ends_at <= override_create.starts_at + MAX_OVERRIDE:
+        raise InvalidRequestError("oncall.override_span", days=MAX_OVERRIDE.days)
     oncall_override = OncallOverride(
         rotation_id=row.id,
         user_id=override_create.user_id,
@@ -227,33 +223,33 @@ def _set_calendar(session: Session, row: Rotation, url: Secret) -> None:
         address = calendar.parse_address(url.get_secret_value())
     except OutgoingError as error:
         raise InvalidRequestError(f"outgoing.{error.kind}") from None
-    _require_allowed(session, address.place)
+    _require_allowed(session, address.endpoint)
     sealed_columns.seal_secret(row, url.get_secret_value(), get_vault())
-    row.source, row.calendar = {"server": address.place.origin}, None
+    row.source, row.calendar = {"server": address.endpoint.origin}, None
 
 
 def _set_pagerduty(session: Session, row: Rotation, source: PagerDutySource) -> None:
     try:
-        place = parse_base_url(source.url)
+        endpoint = parse_base_url(source.url)
     except OutgoingError as error:
         raise InvalidRequestError(f"outgoing.{error.kind}") from None
-    _require_allowed(session, place)
+    _require_allowed(session, endpoint)
     # A token is valid for its server only, and is never sent to another one.
     if source.token is not None:
         sealed_columns.seal_secret(row, source.token.get_secret_value(), get_vault())
-    elif row.source.get("server") != place.origin:
+    elif row.source.get("server") != endpoint.origin:
         raise InvalidRequestError("oncall.needs_token")
     row.source = {
-        "server": place.origin,
+        "server": endpoint.origin,
         "url": source.url,
         "schedules": list(source.schedules),
         "policies": list(source.policies),
     }
 
 
-def _require_allowed(session: Session, place: HttpEndpoint) -> None:
+def _require_allowed(session: Session, endpoint: HttpEndpoint) -> None:
     try:
-        check_endpoint(place, load_network_rules(session))
+        check_endpoint(endpoint, load_network_rules(session))
     except OutgoingError as error:
         params: Any = error.sentence["params"]
         raise InvalidRequestError(f"outgoing.{error.kind}", **params) from None

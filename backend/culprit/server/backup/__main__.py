@@ -8,13 +8,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import psycopg
+from sqlalchemy.exc import DBAPIError
 
+from culprit.accounts import audit
 from culprit.infra.artifacts.s3 import UNUSABLE
 from culprit.infra.artifacts.store import make_store
+from culprit.infra.db.session import Database
+from culprit.infra.db.unit_of_work import unit_of_work
 from culprit.infra.settings import Settings, get_settings
 from culprit.server.backup.archive import BackupError
 from culprit.server.backup.make import BackupResult, create_backup
 from culprit.server.backup.restore import RestoreResult, restore_backup
+from culprit.server.queries import BACKUP_CREATED
 
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
@@ -48,19 +53,36 @@ def main(arguments: Sequence[str]) -> int:
     config = get_settings()
     try:
         if args.what == "make":
-            return _run_make(create_backup(config, make_store(config), args.target, print_line))
-        done = restore_backup(config, make_store(config), args.file, print_line, drill=args.drill)
-        _restored(config, done, drill=args.drill)
+            done = create_backup(config, make_store(config), args.target, print_line)
+            record_backup(config, done)
+            return _run_make(done)
+        restored = restore_backup(config, make_store(config), args.file, print_line, drill=args.drill)
+        _print_restored(config, restored, drill=args.drill)
     except BackupError as refused:
-        return _refused(str(refused))
+        return _print_refusal(str(refused))
     except psycopg.OperationalError as error:
-        return _refused(f"cannot use the database of DATABASE_URL: {_first_line(error)}")
+        return _print_refusal(f"cannot use the database of DATABASE_URL: {_first_line(error)}")
     except UNUSABLE as error:
-        return _refused(f"cannot use the store of S3_BUCKET and S3_ENDPOINT: {_first_line(error)}")
+        return _print_refusal(f"cannot use the store of S3_BUCKET and S3_ENDPOINT: {_first_line(error)}")
     return 0
 
 
-def _refused(why: str) -> int:
+def record_backup(config: Settings, done: BackupResult) -> None:
+    """Record a backup in the audit log, from which its age is computed. A failure does not spoil the backup."""
+    db = Database(config.sqlalchemy_url, pool_size=1)
+    try:
+        with unit_of_work(db.sessions) as session:
+            audit.record_action(
+                session, None, BACKUP_CREATED, "backup", done.path.name,
+                rows=done.rows, artifacts=done.objects, missing=done.missing, bytes=done.bytes,
+            )  # fmt: skip
+    except DBAPIError as error:
+        print_line(f"The backup is complete. Its time cannot be recorded: {_first_line(error)}")
+    finally:
+        db.close()
+
+
+def _print_refusal(why: str) -> int:
     sys.stderr.write(f"culprit: {why}\n")
     return 2
 
@@ -83,7 +105,7 @@ def _run_make(backup_result: BackupResult) -> int:
     return 3 if backup_result.missing else 0
 
 
-def _restored(config: Settings, done: RestoreResult, *, drill: bool) -> None:
+def _print_restored(config: Settings, done: RestoreResult, *, drill: bool) -> None:
     steps = ", ".join(f"{what} {seconds:.1f} s" for what, seconds in done.seconds.items())
     counted = f"{done.rows} rows, {done.objects} artifacts, {done.audit_entries} audit entries"
     print_line(f"{counted} are as they were on {done.created_at}")

@@ -31,7 +31,7 @@ FORMAT_VERSION = 1
 SUFFIX = ".culprit-backup"
 MANIFEST, SEAL, OBJECTS = "manifest.json", "manifest.sha256", "objects.txt.zst"
 MAX_MANIFEST = 64 << 20
-PIECE = 1 << 20
+CHUNK_BYTES = 1 << 20
 
 
 class BackupError(Exception):
@@ -61,32 +61,32 @@ class BackupWriter:
             file.seek(0)
             digest = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
             file.seek(0)
-            self._add(name, size, file)
+            self._add_member(name, size, file)
         reported = {"name": name, "rows": rows, "bytes": size, "sha256": digest}
         self.members.append(reported)
         return reported
 
     def object(self, sha256: str, size: int, file: IO[bytes]) -> None:
         """Write an artifact. Raises BackupError if it does not match its digest."""
-        reading = _Hashed(file)
-        self._add(f"objects/{sha256}", size, reading)
+        reading = _HashingFile(file)
+        self._add_member(f"objects/{sha256}", size, reading)
         if reading.digest.hexdigest() != sha256:
             raise BackupError(f"the artifact {sha256} is altered. For details run ./culprit storage check")
 
     def seal(self, manifest: Json) -> None:
         """Write the manifest and its digest, which completes the backup."""
         text = json.dumps({**manifest, "members": self.members}, indent=1, sort_keys=True).encode()
-        self._add(MANIFEST, len(text), io.BytesIO(text))
+        self._add_member(MANIFEST, len(text), io.BytesIO(text))
         seal = f"{hashlib.sha256(text).hexdigest()}\n".encode()
-        self._add(SEAL, len(seal), io.BytesIO(seal))
+        self._add_member(SEAL, len(seal), io.BytesIO(seal))
 
-    def _add(self, name: str, size: int, file: IO[bytes] | _Hashed) -> None:
+    def _add_member(self, name: str, size: int, file: IO[bytes] | _HashingFile) -> None:
         member = tarfile.TarInfo(name)
         member.size, member.mode = size, 0o600
         self._tar.addfile(member, file)
 
 
-class _Hashed:
+class _HashingFile:
     """A file that is hashed while it is read."""
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -136,7 +136,7 @@ class BackupReader:
             self._file.close()
             raise BackupError(f"{path} is not a backup: {error}") from None
         try:
-            self.manifest = self._manifest()
+            self.manifest = self._read_manifest()
         except BackupError:
             self.close()
             raise
@@ -152,10 +152,10 @@ class BackupReader:
         self._tar.close()
         self._file.close()
 
-    def _manifest(self) -> Json:
+    def _read_manifest(self) -> Json:
         if MANIFEST not in self._at or SEAL not in self._at or self._at[MANIFEST].size > MAX_MANIFEST:
             raise BackupError(f"{self.path} is incomplete: writing was interrupted. Use another backup")
-        text, seal = self._bytes(MANIFEST), self._bytes(SEAL).strip()
+        text, seal = self._read_member(MANIFEST), self._read_member(SEAL).strip()
         if hashlib.sha256(text).hexdigest().encode() != seal:
             raise BackupError(f"{self.path} is altered: its manifest does not match its checksum")
         manifest: Json = json.loads(text)
@@ -168,7 +168,7 @@ class BackupReader:
             )
         return manifest
 
-    def _bytes(self, name: str) -> bytes:
+    def _read_member(self, name: str) -> bytes:
         file = self._tar.extractfile(self._at[name])
         assert file is not None
         return file.read()
@@ -176,25 +176,25 @@ class BackupReader:
     def check(self) -> None:
         """Verify the digest of every member. Raises BackupError."""
         for member in self.manifest["members"]:
-            if self._digest(member["name"]) != member["sha256"]:
+            if self._find_digest(member["name"]) != member["sha256"]:
                 raise BackupError(f"{self.path} is altered: {member['name']} does not match its checksum")
         for sha256, size in self.objects():
             if self.manifest["objects_inside"]:
                 name = f"objects/{sha256}"
-                whole = name in self._at and self._at[name].size == size and self._digest(name) == sha256
+                whole = name in self._at and self._at[name].size == size and self._find_digest(name) == sha256
             else:
-                whole = _file_digest(self._object_directory(sha256)) == sha256
+                whole = _compute_file_digest(self._get_object_directory(sha256)) == sha256
             if not whole:
                 raise BackupError(f"{self.path} is altered: the artifact {sha256} is missing or changed")
 
-    def _digest(self, name: str) -> str | None:
+    def _find_digest(self, name: str) -> str | None:
         if name not in self._at:
             return None
         file = self._tar.extractfile(self._at[name])
         assert file is not None
         return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
 
-    def _object_directory(self, sha256: str) -> Path:
+    def _get_object_directory(self, sha256: str) -> Path:
         return self.path.parent / "objects" / sha256[:2] / sha256[2:]
 
     def rows(self, name: str) -> Iterator[bytes]:
@@ -202,7 +202,7 @@ class BackupReader:
         file = self._tar.extractfile(self._at[name])
         assert file is not None
         with zstandard.ZstdDecompressor().stream_reader(file) as plain:
-            while piece := plain.read(PIECE):
+            while piece := plain.read(CHUNK_BYTES):
                 yield piece
 
     def objects(self) -> Iterator[tuple[str, int]]:
@@ -217,13 +217,13 @@ class BackupReader:
     def open(self, sha256: str) -> IO[bytes]:
         """Return one artifact."""
         if not self.manifest["objects_inside"]:
-            return self._object_directory(sha256).open("rb")
+            return self._get_object_directory(sha256).open("rb")
         file = self._tar.extractfile(self._at[f"objects/{sha256}"])
         assert file is not None
         return file
 
 
-def _file_digest(path: Path) -> str | None:
+def _compute_file_digest(path: Path) -> str | None:
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

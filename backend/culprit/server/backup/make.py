@@ -106,8 +106,8 @@ def create_backup(
             backup_result.tables += 1
             backup_result.rows += reported["rows"]
         message(f"{backup_result.rows} rows of {backup_result.tables} tables")
-        put = _write_objects_to(path.parent) if directory else _inside(out)
-        missing = _objects(out, store, rows.list_digests(connection), put, backup_result)
+        put = _write_objects_to(path.parent) if directory else _build_tar_put(out)
+        missing = _copy_artifacts(out, store, rows.list_digests(connection), put, backup_result)
         message(f"{backup_result.objects} artifacts, {backup_result.copied} of them new here")
         head = connection.execute(
             "SELECT encode(hash, 'hex'), seq FROM audit_entry ORDER BY seq DESC LIMIT 1"
@@ -141,7 +141,7 @@ def create_backup(
 Put = Callable[[str, int, IO[bytes]], bool]
 
 
-def _objects(
+def _copy_artifacts(
     out: BackupWriter, store: ArtifactStore, digests: Iterator[str], put: Put, backup_result: BackupResult
 ) -> list[str]:
     """Copy artifacts, then write their list. Return the missing ones; the backup continues without them.
@@ -174,7 +174,7 @@ def _objects(
     return missing
 
 
-def _inside(out: BackupWriter) -> Put:
+def _build_tar_put(out: BackupWriter) -> Put:
     def put(sha256: str, size: int, file: IO[bytes]) -> bool:
         out.object(sha256, size, file)
         return True

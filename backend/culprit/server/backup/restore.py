@@ -25,7 +25,7 @@ from culprit.server.backup.make import compute_key_marks
 from culprit.server.queries import find_first_admin, find_newest_incident
 
 # Work in progress at the time of the backup is ended, so that a restore contacts no host.
-SETTLE = (
+END_PENDING_WORK = (
     "UPDATE run_collector SET state = 'canceled' WHERE state IN ('queued', 'running')"
     " AND run_id IN (SELECT id FROM run WHERE state IN ('queued', 'running'))",
     "UPDATE run SET state = 'canceled', ended_at = now(), lease_until = NULL, waiting = NULL, progress = NULL,"
@@ -62,7 +62,7 @@ class RestoreResult:
     incident: int | None = None
     seconds: dict[str, float] = field(default_factory=dict)
 
-    def took(self, what: str, since: float) -> None:
+    def record_step(self, what: str, since: float) -> None:
         """Record the seconds of a step."""
         self.seconds[what] = round(time.monotonic() - since, 2)
 
@@ -77,19 +77,19 @@ def restore_backup(
     result = RestoreResult()
     with BackupReader(path) as reader:
         began = time.monotonic()
-        _fits(config, reader)
+        _require_schema(config, reader)
         reader.check()
-        result.took("check", began)
+        result.record_step("check", began)
         message(f"every checksum of {path} is right")
-        _artifacts(store, reader, result)
+        _restore_artifacts(store, reader, result)
         message(f"{result.objects} artifacts are in the store")
-        _rows(config, reader, result, drill=drill)
+        _restore_rows(config, reader, result, drill=drill)
         message(f"{result.rows} rows are in the database")
-        _prove(config, store, reader, result)
+        _verify_restore(config, store, reader, result)
     return result
 
 
-def _fits(config: Settings, reader: BackupReader) -> None:
+def _require_schema(config: Settings, reader: BackupReader) -> None:
     schema = reader.manifest["schema"]
     if not rows.has_revision(schema):
         version = reader.manifest["culprit"]
@@ -105,7 +105,7 @@ def _fits(config: Settings, reader: BackupReader) -> None:
         )
 
 
-def _artifacts(store: ArtifactStore, reader: BackupReader, done: RestoreResult) -> None:
+def _restore_artifacts(store: ArtifactStore, reader: BackupReader, done: RestoreResult) -> None:
     """Restore artifacts before rows.
 
     An interruption then leaves only files without rows, and the restore can be repeated.
@@ -120,10 +120,10 @@ def _artifacts(store: ArtifactStore, reader: BackupReader, done: RestoreResult) 
                 raise BackupError(
                     f"the artifact {sha256} changed while it was read; nothing was written to the database"
                 )
-    done.took("artifacts", began)
+    done.record_step("artifacts", began)
 
 
-def _rows(config: Settings, reader: BackupReader, done: RestoreResult, *, drill: bool) -> None:
+def _restore_rows(config: Settings, reader: BackupReader, done: RestoreResult, *, drill: bool) -> None:
     began = time.monotonic()
     with psycopg.connect(config.database_url, autocommit=True) as connection:
         now = rows.get_revision(connection)
@@ -139,15 +139,17 @@ def _rows(config: Settings, reader: BackupReader, done: RestoreResult, *, drill:
                 done.rows += count
             if not drill:
                 held = {table["name"] for table in reader.manifest["tables"]}
-                for statement in SETTLE:
+                for statement in END_PENDING_WORK:
                     if statement.split()[1] in held:  # an older backup may not contain that table
                         connection.execute(statement)
         rows.reset_sequences(connection)
     rows.upgrade_schema(config.database_url)
-    done.took("rows", began)
+    done.record_step("rows", began)
 
 
-def _prove(config: Settings, store: ArtifactStore, reader: BackupReader, done: RestoreResult) -> None:
+def _verify_restore(
+    config: Settings, store: ArtifactStore, reader: BackupReader, done: RestoreResult
+) -> None:
     """Verify the number of rows, the digests of artifacts and the audit chain, and open one incident."""
     began = time.monotonic()
     done.created_at = reader.manifest["created_at"]
@@ -174,7 +176,7 @@ def _prove(config: Settings, store: ArtifactStore, reader: BackupReader, done: R
             done.incident = _open_incident(session)
     finally:
         db.close()
-    done.took("proof", began)
+    done.record_step("proof", began)
 
 
 def _open_incident(session: Session) -> int | None:

@@ -18,15 +18,15 @@ from culprit.infra.models import load_all
 from culprit.infra.models.base import Base
 from culprit.infra.settings import REPOSITORY
 
-#: Tables that are not backed up: sessions, login links, login attempts, heartbeats.
-LEFT_OUT = frozenset(
+#: Tables that are not backed up: sessions, login links, login attempts, heartbeats, checks of this store.
+EXCLUDED_TABLES = frozenset(
     {
-        "blob_deletion", "idempotency_key", "login_attempt", "login_flow", "login_link", "login_session",
+        "blob_check", "blob_deletion", "idempotency_key", "login_attempt", "login_flow", "login_link", "login_session",
         "upload_address", "process_heartbeat",
     }
 )  # fmt: skip
 #: Tables whose rows show that the platform was used.
-SIGNS = ("user_account", "host", "capture", "incident", "audit_entry")
+USAGE_TABLES = ("user_account", "host", "capture", "incident", "audit_entry")
 # Every referenced digest. The file of an import is referenced by its run.
 DIGESTS = """
     SELECT sha256 FROM artifact WHERE removed_at IS NULL
@@ -41,7 +41,7 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 def list_tables() -> list[str]:
     """Return the tables of a backup."""
     load_all()
-    return [table.name for table in Base.metadata.sorted_tables if table.name not in LEFT_OUT]
+    return [table.name for table in Base.metadata.sorted_tables if table.name not in EXCLUDED_TABLES]
 
 
 @contextmanager
@@ -104,7 +104,7 @@ def is_in_use(connection: Connection) -> str | None:
     """Return a table that shows that the database was used, or None if it is empty."""
     if get_revision(connection) is None:
         return None
-    for table in SIGNS:
+    for table in USAGE_TABLES:
         query = sql.SQL("SELECT EXISTS (SELECT FROM {})").format(sql.Identifier(table))
         row = connection.execute(query).fetchone()
         if row and row[0]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 import uuid
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from typing import Any
 import pytest
 from culprit.accounts.tokens import hash_password
 from culprit.analysis.playbooks.library import CATALOG
+from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.db.clock import utc_now
 from culprit.infra.db.session import Database
 from culprit.infra.db.unit_of_work import unit_of_work
 from culprit.infra.models.accounts.user_account import UserAccount
@@ -20,6 +23,9 @@ from culprit.infra.models.captures.run import Run
 from culprit.infra.models.captures.run_collector import RunCollector
 from culprit.infra.models.hosts.credential import Credential
 from culprit.infra.models.hosts.host import Host
+from culprit.infra.models.system.blob_check import BlobCheck
+from culprit.infra.models.system.storage_check import StorageCheck
+from culprit.jobs.system.check_storage import run_check
 from culprit.tests.support.command_line import (
     DONE,
     FAILED,
@@ -226,6 +232,20 @@ def test_storage(cli: Cli, db: Database) -> None:
     assert "30 days, up to 50 GiB" in cli("storage", "show")
     cli("storage", "set-retention", "audit", "--days", "1", "--yes", status=REFUSED)
     cli("storage", "set-retention", "texts", "--size", "much", "--yes", status=USAGE)
+
+
+def test_storage_check_lists_altered_files(cli: Cli, db: Database) -> None:
+    digest = "ab" * 32
+    with unit_of_work(db.sessions) as session:
+        session.add(BlobCheck(sha256=digest, altered_at=utc_now(), reason="truncated"))
+        check = StorageCheck(kind="check")
+        session.add(check)
+    timer = threading.Timer(1.0, run_check, (db, artifact_store(), check.id))
+    timer.start()
+    listed = cli("storage", "check", status=FAILED)
+    timer.join()
+    assert "Altered files: 1" in listed and f"{digest} truncated since" in listed
+    assert "Restore it from a backup" in cli.last.stderr
 
 
 def test_files(cli: Cli, tmp_path: Path) -> None:

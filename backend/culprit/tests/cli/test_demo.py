@@ -61,13 +61,13 @@ def test_the_proof_is_a_line():
     numbers = [
         {"citations": [{"artifact": "", "lines": []}, {"artifact": "a", "part": "samples", "lines": [7, 9]}]}
     ]
-    pin = demo._proof([{"numbers": numbers}], "book/step")
+    pin = demo._build_pin([{"numbers": numbers}], "book/step")
     assert pin is not None and json.loads(json.dumps(pin))["ref"]["lines"] == [7, 9]
-    assert demo._proof([{"numbers": []}], "book/step") is None
+    assert demo._build_pin([{"numbers": []}], "book/step") is None
 
 
 def test_demo_waives_open_steps_and_dismisses_other_playbooks(monkeypatch, capsys):
-    walk = demo._Walk.__new__(demo._Walk)
+    walk = demo._IncidentDemo.__new__(demo._IncidentDemo)
     walk.incident = {"gaps": ["ports/a", "ports/b", "osync/a", "own/1"]}
     sent = []
 
@@ -76,8 +76,8 @@ def test_demo_waives_open_steps_and_dismisses_other_playbooks(monkeypatch, capsy
         gone = body.get("steps") or [gap for gap in walk.incident["gaps"] if f"/playbooks/{gap[:5]}" == path]
         walk.incident = {"gaps": [gap for gap in walk.incident["gaps"] if gap not in gone]}
 
-    monkeypatch.setattr(walk, "_change", change)
-    walk._leave({"key": "ports/search"})
+    monkeypatch.setattr(walk, "_send_change", change)
+    walk._close_open_steps({"key": "ports/search"})
     assert sent == [
         ("post", "/waivers", ["ports/a", "ports/b"]),
         ("patch", "/playbooks/osync", True),

@@ -131,13 +131,13 @@ def test_about_a_step_a_hypothesis_or_a_pin(as_, desk, db: Database, host) -> No
 
 def test_bounds(as_, desk, monkeypatch) -> None:
     client = as_("investigator")
-    monkeypatch.setattr(service, "PER_MINUTE", 3)
+    monkeypatch.setattr(service, "MAX_PER_MINUTE", 3)
     item = [write(client, desk, f"n{n}").json() for n in range(3)][0]
     assert write(client, desk, "n4").json()["key"] == "comment.too_often"
-    monkeypatch.setattr(service, "PER_MINUTE", 100)
-    monkeypatch.setattr(service, "MOST", 3)
+    monkeypatch.setattr(service, "MAX_PER_MINUTE", 100)
+    monkeypatch.setattr(service, "MAX_COMMENTS", 3)
     assert write(client, desk, "n4").json()["key"] == "comment.too_many"
-    monkeypatch.setattr(service, "MOST_EARLIER", 1)
+    monkeypatch.setattr(service, "MAX_EARLIER", 1)
     path = f"{desk.url}/comments/{item['id']}"
     assert client.patch(path, json={"text": "once"}).status_code == 200
     assert client.patch(path, json={"text": "twice"}).json()["key"] == "comment.too_many_edits"
@@ -172,7 +172,7 @@ def test_mentioned_user_is_notified_once_through_own_channel(as_, desk, db: Data
     with db.sessions() as session:
         [notice] = session.scalars(select(Notification)).all()
         assert notice.about == "mention"
-        message = NotificationContent.of(notice.message)
+        message = NotificationContent.from_stored(notice.message)
     reported = build_slack(message, "en").decode()
     assert (
         "investigator mentioned you in incident #1: feed is slow" in reported and "<!channel>" not in reported

@@ -6,7 +6,7 @@ import ipaddress
 import socket
 
 import pytest
-from culprit.infra.network.addresses import GUARDED, AddressRule, is_permitted, resolve_address
+from culprit.infra.network.addresses import RESTRICTED_NETWORKS, AddressRule, is_permitted, resolve_address
 from culprit.infra.ssh.errors import SshError
 from hypothesis import given
 from hypothesis import strategies as st
@@ -87,7 +87,7 @@ def test_malformed_input_is_answered_without_a_crash(name: str) -> None:
 
 @given(st.ip_addresses(), st.integers(1, 65535))
 def test_guarded_addresses_need_a_rule_within_their_network(ip, port: int) -> None:
-    if any(ip in network for network in GUARDED):
+    if any(ip in network for network in RESTRICTED_NETWORKS):
         assert not is_permitted(ip, port, EVERYWHERE)
         assert is_permitted(ip, port, (AddressRule(str(ip), port, port),))
     if is_permitted(ip, port, TEN):

@@ -170,4 +170,4 @@ def test_copies_of_a_bucket_stay_within_their_bound(s3_endpoint, tmp_path):
     ],
 )
 def test_when_the_disk_counts_as_nearly_full(total, free, low):
-    assert StoreSpace(total, free).low is low
+    assert StoreSpace(total, free).is_low is low

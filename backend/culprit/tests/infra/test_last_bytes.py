@@ -39,7 +39,7 @@ class Reader:
     def stderr(self, data):
         pass
 
-    def turn(self, now):
+    def take_input(self, now):
         time.sleep(0.02)  # slower than the peer
         return b"hb 1\n"
 

@@ -7,7 +7,13 @@ import time
 
 import pytest
 from culprit.infra.network.addresses import AddressRule
-from culprit.infra.network.http_client import OutgoingError, Request, parse_base_url, send_request
+from culprit.infra.network.http_client import (
+    OutgoingError,
+    Request,
+    download_file,
+    parse_base_url,
+    send_request,
+)
 from culprit.tests.support.web import reply, web
 
 LOOPBACK = (AddressRule("127.0.0.0/8", 1, 65535),)
@@ -65,6 +71,33 @@ def test_redirects_are_not_followed() -> None:
 def test_more_than_the_limit() -> None:
     with web(reply(200, b"x" * 5000)) as server:
         assert kind_of(server.url, limit=4000) == "too_large"
+
+
+def test_an_answer_that_ends_before_its_length_is_refused() -> None:
+    def cut(handler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", "5000")
+        handler.end_headers()
+        handler.wfile.write(b"x" * 4000)
+
+    with web(cut) as server:
+        assert kind_of(server.url) == "garbled"
+
+
+def test_only_the_content_of_a_file_is_passed_on() -> None:
+    def download(url: str, limit: int = 1 << 20) -> tuple[int, int]:
+        pieces: list[bytes] = []
+        request = Request(parse_base_url(url), "/x")
+        status = download_file(request, LOOPBACK, pieces.append, total_s=5, limit=limit)
+        return status, sum(map(len, pieces))
+
+    with web(reply(200, b"x" * 300_000)) as server:
+        assert download(server.url) == (200, 300_000)
+        with pytest.raises(OutgoingError) as caught:
+            download(server.url, limit=299_999)
+        assert caught.value.kind == "too_large"
+    with web(reply(404, b"x" * 300_000)) as server:
+        assert download(server.url) == (404, 0)
 
 
 def test_a_server_that_drips_is_cut_in_time() -> None:

@@ -88,9 +88,9 @@ def separate_uid(monkeypatch):
         bounded, "get_sandbox", lambda: Sandbox("uid", 0, has_filter=get_sandbox().has_filter)
     )
     packages = [item for item in sys.path if item.endswith("site-packages")]
-    environment = bounded._environment()
+    environment = bounded._build_environment()
     environment["PYTHONPATH"] = os.pathsep.join((environment["PYTHONPATH"], *packages))
-    monkeypatch.setattr(bounded, "_environment", lambda: environment)
+    monkeypatch.setattr(bounded, "_build_environment", lambda: environment)
     version = subprocess.run([PYTHON, "-V"], capture_output=True, text=True, check=False).stdout
     if not version.startswith(f"Python {sys.version_info.major}.{sys.version_info.minor}."):
         pytest.skip("the system has no interpreter of this version for other accounts")

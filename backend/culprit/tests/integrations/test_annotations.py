@@ -309,8 +309,8 @@ def test_build_annotation_accepts_any_text(text: str, tags: list[str], minutes: 
     assert item.end_ms is not None and item.end_ms >= item.time_ms and len(item.tags) <= 20
     assert all("," not in each and len(each) <= 100 for each in item.tags)
     assert (
-        AnnotationContent.of(item.key, item.body()) == item
-        and item.digest == AnnotationContent.of(item.key, item.body()).digest
+        AnnotationContent.from_stored(item.key, item.body()) == item
+        and item.digest == AnnotationContent.from_stored(item.key, item.body()).digest
     )
 
 

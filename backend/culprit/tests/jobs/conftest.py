@@ -26,9 +26,9 @@ def lab(db, config, people, tmp_path, redis_url):
 @pytest.fixture
 def at_once(config, monkeypatch):
     """Remove the pauses between captures and after the fix."""
-    monkeypatch.setattr(state, "PAUSE", timedelta(0))
+    monkeypatch.setattr(state, "CAPTURE_PAUSE", timedelta(0))
     monkeypatch.setattr(schedule, "WIDE_PAUSE", timedelta(0))
-    monkeypatch.setattr(schedule, "SETTLED", timedelta(0))
+    monkeypatch.setattr(schedule, "SETTLING_TIME", timedelta(0))
     # The captures of a test are completed at times of its own.
     monkeypatch.setattr(schedule, "MAX_OBSERVED_S", 1e6)
     for cached in (artifact_store, get_event_publisher):

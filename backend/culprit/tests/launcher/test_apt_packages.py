@@ -67,7 +67,7 @@ def unpacked(root: Path) -> Packages:
 
 def test_a_wrapper_sets_libraries_for_its_program_alone(tmp_path: Path) -> None:
     packages = unpacked(tmp_path / "with space's")
-    packages._wrap(["numastat", "sshd"])
+    packages._write_wrappers(["numastat", "sshd"])
     assert sorted(path.name for path in packages.bin.iterdir()) == ["numastat"]
     done = subprocess.run([packages.bin / "numastat", "a b"], capture_output=True, text=True, check=True)
     libraries, argument = done.stdout.rstrip("\n").split("|")

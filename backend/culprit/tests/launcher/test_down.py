@@ -19,7 +19,7 @@ from culprit.launcher.supervision.parts import SupervisedPart
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     home = Home(tmp_path / "home")
-    home.make()
+    home.create_directories()
     monkeypatch.setenv("CULPRIT_HOME", str(home.path))
     return home
 

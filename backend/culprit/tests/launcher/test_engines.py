@@ -17,7 +17,7 @@ import psycopg
 import pytest
 import redis
 from culprit.launcher.engines import EngineError, Postgres, Valkey, engine_paths
-from culprit.launcher.paths import python_path
+from culprit.launcher.paths import build_python_path
 from culprit.launcher.supervision import child_processes
 
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="drops from root to another user")
@@ -35,7 +35,7 @@ with Postgres(home / "postgres", durable=False) as pg, Valkey(home / "valkey") a
 def spawn(home: Path, python: str = sys.executable, **options: object) -> subprocess.Popen[str]:
     """Start a process that runs both engines and prints their addresses."""
     site = sysconfig.get_paths()["purelib"]
-    env = {"PATH": os.environ["PATH"], "PYTHONPATH": f"{python_path()}:{site}", "TMPDIR": str(home)}
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": f"{build_python_path()}:{site}", "TMPDIR": str(home)}
     return subprocess.Popen(
         [python, "-c", SCRIPT, str(home)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
         **options,

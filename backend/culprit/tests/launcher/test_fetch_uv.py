@@ -112,15 +112,17 @@ def test_settings_of_pip_are_read(tmp_path: Path) -> None:
     cert.write_text("")
     config.write_text(f"[global]\nindex-url = https://mirror.example/simple/\ncert = {cert}\n")
     environment = {"PIP_CONFIG_FILE": str(config), "HOME": str(tmp_path)}
-    assert fetch_uv.index_url(environment) == "https://mirror.example/simple"
+    assert fetch_uv.get_index_url(environment) == "https://mirror.example/simple"
     assert fetch_uv.find_certificates(environment) == str(cert)
-    assert fetch_uv.index_url({"HOME": str(tmp_path), "UV_DEFAULT_INDEX": "https://a/b/"}) == "https://a/b"
+    assert (
+        fetch_uv.get_index_url({"HOME": str(tmp_path), "UV_DEFAULT_INDEX": "https://a/b/"}) == "https://a/b"
+    )
 
 
 def test_settings_of_pip_may_be_broken(tmp_path: Path) -> None:
     (tmp_path / ".config/pip").mkdir(parents=True)
     (tmp_path / ".config/pip/pip.conf").write_text("no section\n")
-    assert fetch_uv.pip_settings({"HOME": str(tmp_path)}).get("index-url") is None
+    assert fetch_uv.read_pip_settings({"HOME": str(tmp_path)}).get("index-url") is None
 
 
 def test_both_processors_are_pinned() -> None:

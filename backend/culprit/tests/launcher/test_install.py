@@ -48,18 +48,18 @@ def test_failed_tool_is_reported_with_its_message() -> None:
 
 def test_nothing_is_installed_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(install, "STAMP", tmp_path / "stamp")
-    assert install.installed_groups() is None
+    assert install.load_installed_groups() is None
     lock = install.hash_files(install.LOCK_FILES)
     (tmp_path / "stamp").write_text(f"{lock}\nembedded node\n")
-    assert install.installed_groups() == {"embedded", "node"}
+    assert install.load_installed_groups() == {"embedded", "node"}
     install.install_python_packages(["embedded"], Progress())  # would fail: it must not run
     (tmp_path / "stamp").write_text("other\nembedded\n")
-    assert install.installed_groups() is None
+    assert install.load_installed_groups() is None
 
 
 def test_tools_get_the_certificates_that_were_named(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text("")
-    result = install.tool_environment({"PIP_CERT": str(tmp_path / "ca.pem"), "VIRTUAL_ENV": "/x"})
+    result = install.build_tool_environment({"PIP_CERT": str(tmp_path / "ca.pem"), "VIRTUAL_ENV": "/x"})
     assert result["SSL_CERT_FILE"] == result["NODE_EXTRA_CA_CERTS"] == str(tmp_path / "ca.pem")
     assert "VIRTUAL_ENV" not in result
 

@@ -70,12 +70,12 @@ def test_refuses_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_refuses_other_processors(machine: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stdlib_platform, "machine", lambda: machine)
     with pytest.raises(LauncherError, match=name):
-        requirements.machine_architecture()
+        requirements.get_architecture()
 
 
 def test_accepts_arm64(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stdlib_platform, "machine", lambda: "aarch64")
-    assert requirements.machine_architecture() == "aarch64"
+    assert requirements.get_architecture() == "aarch64"
 
 
 def test_refuses_musl(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,7 +134,7 @@ def test_progress_keeps_seconds(tmp_path: Path, capsys: pytest.CaptureFixture[st
     progress = Progress()
     with progress.phase("quick", "Doing"):
         pass
-    progress.took("slow", 3.0)
+    progress.record_phase("slow", 3.0)
     progress.write(tmp_path / "t.json")
     assert '"slow": 3.0' in (tmp_path / "t.json").read_text()
     out = capsys.readouterr().out

@@ -12,30 +12,30 @@ from culprit.launcher.supervision.parts import SupervisedPart, describe_end
 
 def test_pauses_grow_up_to_a_bound() -> None:
     part, pauses = SupervisedPart("api"), []
-    for _ in range(parts.FAILURES_MAX - 1):
+    for _ in range(parts.MAX_FAILURES - 1):
         assert part.record_end(1, []) == "ended"
         pauses.append(round((part.start_at or 0) - time.monotonic(), 1))
     assert pauses == [0.5, 1.0, 2.0, 4.0, 8.0]
-    assert max(pauses) <= parts.LONGEST_PAUSE_S
+    assert max(pauses) <= parts.MAX_PAUSE_S
 
 
 def test_part_is_disabled_after_failures_and_retried_later() -> None:
     part = SupervisedPart("valkey")
-    changes = [part.record_end(-9, ["last words"]) for _ in range(parts.FAILURES_MAX)]
-    assert changes == ["ended"] * (parts.FAILURES_MAX - 1) + ["given_up"]
+    changes = [part.record_end(-9, ["last words"]) for _ in range(parts.MAX_FAILURES)]
+    assert changes == ["ended"] * (parts.MAX_FAILURES - 1) + ["given_up"]
     assert part.state == "failed"
     assert (part.start_at or 0) - time.monotonic() == pytest.approx(parts.RETRY_FAILED_S, abs=5)
     assert part.as_json()["log"] == ["last words"]
-    part.forget_failures()
+    part.reset_failures()
     assert part.state == "restarting" and (part.start_at or 0) <= time.monotonic()
 
 
 def test_failures_long_ago_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     part, clock = SupervisedPart("scheduler"), [1000.0]
     monkeypatch.setattr(parts.time, "monotonic", lambda: clock[0])
-    for _ in range(3 * parts.FAILURES_MAX):
+    for _ in range(3 * parts.MAX_FAILURES):
         assert part.record_end(0, []) == "ended"
-        clock[0] += parts.FAILURE_WINDOW_S / (parts.FAILURES_MAX - 1)
+        clock[0] += parts.FAILURE_WINDOW_S / (parts.MAX_FAILURES - 1)
 
 
 def test_counters_are_reset_after_a_healthy_period(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,10 +43,10 @@ def test_counters_are_reset_after_a_healthy_period(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(parts.time, "monotonic", lambda: clock[0])
     part.record_end(1, [])
     part.record_start()
-    part.forget_failures_when_healthy()
+    part.reset_failures_when_healthy()
     assert part.failures
     clock[0] += parts.HEALTHY_S + 1
-    part.forget_failures_when_healthy()
+    part.reset_failures_when_healthy()
     assert not part.failures
 
 

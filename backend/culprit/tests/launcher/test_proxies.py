@@ -31,10 +31,12 @@ def server(monkeypatch: pytest.MonkeyPatch, proxies: str | None) -> Iterator[htt
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = services.api_service("127.0.0.1", port).command
+    command = services.build_api_service("127.0.0.1", port).command
     options = command[command.index("culprit.server.web:create_app") + 1 :]
     # uvicorn's own variables must not allow what the option forbids.
-    env = services.process_environment(os.environ, FORWARDED_ALLOW_IPS="*", UVICORN_FORWARDED_ALLOW_IPS="*")
+    env = services.build_process_environment(
+        os.environ, FORWARDED_ALLOW_IPS="*", UVICORN_FORWARDED_ALLOW_IPS="*"
+    )
     process = ProductProcess("api", *options, environment=env)
     try:
         with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:

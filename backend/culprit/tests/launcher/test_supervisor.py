@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from culprit.launcher.paths import python_path
+from culprit.launcher.paths import build_python_path
 from culprit.launcher.services import is_listening
 from culprit.launcher.supervision import process_guardian
 
@@ -33,7 +33,7 @@ from culprit.launcher.services import ServiceProcess
 from culprit.launcher.supervision.supervisor import ServiceDiedError, StopRequestedError, Supervisor
 
 parts.FIRST_PAUSE_S = 0.02
-services.SETTLE_S = 0.2
+services.START_GRACE_S = 0.2
 
 home = Path(sys.argv[1])
 NEST = "(setsid sleep 987654 & setsid sh -c 'sleep 987655 & sleep 987656' &); exec sleep 987657"
@@ -58,7 +58,7 @@ def supervise():
         document = {"supervisor": os.getpid(), "guardian": os.getppid(), "services": supervisor.pids()}
         (home / "new").write_text(json.dumps(document))
         (home / "new").rename(home / "running")
-        supervisor.watch(("plain",))
+        supervisor.watch_parts(("plain",))
     except StopRequestedError:
         code = 0
     except ServiceDiedError as error:
@@ -76,7 +76,7 @@ class Platform:
     """A running platform, and every process that was ever below it."""
 
     def __init__(self, home: Path) -> None:
-        env = dict(os.environ) | {"PYTHONPATH": python_path()}
+        env = dict(os.environ) | {"PYTHONPATH": build_python_path()}
         self.process = subprocess.Popen(
             [sys.executable, "-c", PLATFORM, str(home)],
             env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,

@@ -100,9 +100,9 @@ def test_long_series_are_thinned_and_keep_their_peak() -> None:
 
 def test_message_round_trip() -> None:
     example = build_example()
-    assert NotificationContent.of(example.as_json()) == example
+    assert NotificationContent.from_stored(example.as_json()) == example
     assert (
-        NotificationContent.of(
+        NotificationContent.from_stored(
             NotificationContent("failed", "h", failure={"key": "x", "params": {}}).as_json()
         ).outcome
         == "failed"
@@ -145,4 +145,4 @@ def test_number_without_comparison_has_no_threshold() -> None:
     assert (result.op, result.threshold, result.title["en"]) == (None, None, "F-X limit")
     assert format_figure(result) == "256 MiB"
     stored = NotificationContent("named", "h", figures=(result,)).as_json()
-    assert NotificationContent.of(json.loads(json.dumps(stored))).figures == (result,)
+    assert NotificationContent.from_stored(json.loads(json.dumps(stored))).figures == (result,)

@@ -19,6 +19,8 @@ from typing import Literal
 
 from culprit.infra.settings import REPOSITORY
 
+#: Name of the point at which the process fails; see crash_points.py.
+CRASH_AT = "CULPRIT_TEST_CRASH_AT"
 Program = Literal["api", "worker", "scheduler", "bootstrap", "cli"]
 PRELOADED = (
     "culprit.cli.app",
@@ -128,6 +130,10 @@ def run_program(spec: ProcessSpec) -> None:
     os.environ.clear()
     os.environ.update(spec.environment)
     sys.argv = ["culprit", *spec.arguments]
+    if name := os.environ.get(CRASH_AT):
+        from culprit.tests.support.crash_points import install_crash_point
+
+        install_crash_point(name)
     call_program(spec.program, list(spec.arguments))
 
 

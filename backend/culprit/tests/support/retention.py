@@ -115,7 +115,9 @@ def list_remaining_kinds(session: Session, run_id: UUID) -> set[str]:
     for kind, source in STORAGE_KINDS.items():
         if source.run_id is None:
             continue
-        query = select(source.id).where(source.run_id == run_id, *source.live, *source.mine)
+        query = select(source.id).where(
+            source.run_id == run_id, *source.stored_condition, *source.kind_condition
+        )
         if session.scalars(query).first() is not None:
             result.add(kind)
     return result

@@ -22,6 +22,7 @@ from culprit.infra.models.captures.capture import Capture
 from culprit.infra.models.captures.run import Run
 from culprit.infra.models.captures.run_collector import RunCollector
 from culprit.infra.models.evidence.artifact import Artifact
+from culprit.infra.models.evidence.function_disassembly import FunctionDisassembly
 from culprit.infra.models.evidence.profile import Profile
 from culprit.infra.models.evidence.profile_comparison import ProfileComparison
 from culprit.infra.models.evidence.reported_event import ReportedEvent
@@ -87,6 +88,7 @@ def seed(config: Settings, db: Database, owner: object, labels: dict[str, str]) 
         session.flush()
         side = {"profile_id": str(profile.id), "filter": {}}
         comparison = ProfileComparison(a=side, b=side, requested_by=owner)
+        disassembly = FunctionDisassembly(profile_id=profile.id, function="f", requested_by=owner)
         diagnosis = Diagnosis(host_id=host.id, seconds=8, state="done")
         incident = Incident(title="i", window_from=utc_now(), created_by=owner)
         mute = FindingMute(host_id=host.id, rule="F-CPU-X", reason="known", expires_at=utc_now())
@@ -116,7 +118,9 @@ def seed(config: Settings, db: Database, owner: object, labels: dict[str, str]) 
             ended_at=utc_now(),
         )
         event = ReportedEvent(t_ns=1, kind="note", what="x", target={"kind": "hosts"}, reported_by=owner)
-        session.add_all([comparison, diagnosis, incident, mute, schedule, window, rotation, watcher, event])
+        session.add_all(
+            [comparison, disassembly, diagnosis, incident, mute, schedule, window, rotation, watcher, event]
+        )
         session.flush()
         session.add(ReportedEventHost(reported_event_id=event.id, host_id=host.id))
         comment = IncidentComment(incident_id=incident.id, text="x", by=owner)
@@ -138,7 +142,7 @@ def seed(config: Settings, db: Database, owner: object, labels: dict[str, str]) 
         session.add(share)
         session.flush()
         rows = {"host": host, "capture": capture, "run": run, "artifact": artifact, "profile": profile,
-                "comparison": comparison, "diagnosis": diagnosis, "incident": incident, "hypothesis": hypothesis,
+                "comparison": comparison, "disassembly": disassembly, "diagnosis": diagnosis, "incident": incident, "hypothesis": hypothesis,
                 "verdict": verdict, "pin": pin, "fix": fix, "mute": mute, "schedule": schedule,
                 "window": window, "rotation": rotation, "event": event, "report": report, "version": version,
                 "share": share, "comment": comment, "watcher": watcher}  # fmt: skip

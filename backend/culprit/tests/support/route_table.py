@@ -20,12 +20,8 @@ PUBLIC = {
 }
 # Answers to clients without a proof.
 REFUSALS = {
-    "auth.wrong_password",
-    "auth.link_over",
-    "trigger.refused",
-    "notification.no_chart",
-    "sign_in.off",
-}
+    "auth.wrong_password", "auth.link_over", "trigger.refused", "notification.no_chart", "sign_in.off",
+}  # fmt: skip
 # These answer everyone in the same way, or redirect to the login page.
 OPEN = {("GET", "/session/methods"): 200, ("GET", "/session/oidc/callback"): 303}
 # Forbidden for API tokens: tested with a session that was just proved.
@@ -41,6 +37,7 @@ SESSIONS = {
 }
 FINGERPRINT = "SHA256:" + "A" * 43
 CAPTURE = {"host_ids": ["{host}"], "plan": "triage"}
+PROFILE_SIDE = {"profile_id": "{profile}"}
 HOURLY = {"kind": "cron", "cron": "0 * * * *", "zone": "UTC"}
 # (method, path): (lowest role, body, query, whether it is about one host)
 TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
@@ -109,6 +106,9 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("GET", "/network-rules"): ("admin", None, "", False),
     ("POST", "/network-rules"): ("admin", {"cidr": "10.0.0.0/8"}, "", False),
     ("DELETE", "/network-rules/{rule_id}"): ("admin", None, "", False),
+    ("GET", "/debuginfod-servers"): ("admin", None, "", False),
+    ("POST", "/debuginfod-servers"): ("admin", {"url": "http://127.0.0.1:8002"}, "", False),
+    ("DELETE", "/debuginfod-servers/{server_id}"): ("admin", None, "", False),
     ("GET", "/services"): ("viewer", None, "", False),
     ("POST", "/services"): ("admin", {"name": "s", "selector": {"role": "feed"}}, "", False),
     ("GET", "/services/{service_id}"): ("viewer", None, "", False),
@@ -122,6 +122,7 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("GET", "/captures/{capture_id}"): ("viewer", None, "", True),
     ("POST", "/captures/{capture_id}/cancel"): ("investigator", None, "", True),
     ("GET", "/captures/{capture_id}/progress"): ("viewer", None, "", True),
+    ("GET", "/catalog"): ("viewer", None, "", False),
     ("GET", "/catalog/collectors"): ("viewer", None, "", False),
     ("GET", "/catalog/metrics"): ("viewer", None, "", False),
     ("GET", "/catalog/plans"): ("viewer", None, "", False),
@@ -352,12 +353,10 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("GET", "/profiles/{profile_id}/heat"): ("viewer", None, "", True),
     ("GET", "/profiles/{profile_id}/facets"): ("viewer", None, "", True),
     ("GET", "/profiles/{profile_id}/export"): ("viewer", None, "?format=folded", True),
-    ("POST", "/comparisons"): (
-        "investigator",
-        {"a": {"profile_id": "{profile}"}, "b": {"profile_id": "{profile}"}},
-        "",
-        True,
-    ),
+    ("POST", "/profiles/{profile_id}/disassemblies"): ("investigator", {"function": "f"}, "", True),
+    ("GET", "/disassemblies/{disassembly_id}"): ("investigator", None, "", True),
+    ("POST", "/disassemblies/{disassembly_id}/fetch"): ("investigator", None, "", True),
+    ("POST", "/comparisons"): ("investigator", {"a": PROFILE_SIDE, "b": PROFILE_SIDE}, "", True),
     ("GET", "/comparisons/{comparison_id}"): ("viewer", None, "", True),
     ("GET", "/comparisons/{comparison_id}/tree"): ("viewer", None, "", True),
     ("GET", "/comparisons/{comparison_id}/functions"): ("viewer", None, "", True),

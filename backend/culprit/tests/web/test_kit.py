@@ -102,10 +102,15 @@ def test_browser_messages_equal_server_messages(tmp_path: Path) -> None:
         env=os.environ | {"PYTHONPATH": f"{REPOSITORY / 'backend'}:{REPOSITORY}"},
     )
     for locale in messages.LOCALES:
-        written = json.loads((tmp_path / f"server.{locale}.json").read_text(encoding="utf-8"))
-        assert written == dict(messages.load_messages(locale)) and list(written) == sorted(written)
-        stored = REPOSITORY / "frontend" / "src" / "i18n" / f"server.{locale}.json"
-        assert json.loads(stored.read_text(encoding="utf-8")) == written, (
+        files = {
+            path.name: path.read_text(encoding="utf-8") for path in tmp_path.glob(f"server.*.{locale}.json")
+        }
+        parts = [json.loads(text) for text in files.values()]
+        written = {key: text for part in parts for key, text in part.items()}
+        assert written == dict(messages.load_messages(locale)) and sum(map(len, parts)) == len(written)
+        assert all(list(part) == sorted(part) for part in parts)
+        stored = REPOSITORY / "frontend" / "src" / "i18n"
+        assert {name: (stored / name).read_text(encoding="utf-8") for name in files} == files, (
             "run python -m culprit.domain.messages"
         )
 

@@ -1,7 +1,7 @@
 """A NUL in a body is refused with the name of its field, before anything is processed."""
 
 import pytest
-from culprit.web.http.text_check import nul_fields
+from culprit.web.http.text_check import list_nul_fields
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from culprit.web.http.text_check import nul_fields
     ],
 )
 def test_text_check_names_each_text_with_nul(body, fields):
-    assert nul_fields(body) == fields
+    assert list_nul_fields(body) == fields
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,15 @@ from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddle
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 #: Smaller answers fit into one packet.
-LEAST_BYTES = 1024
+MIN_BYTES = 1024
 #: zlib level. Higher levels hardly shrink an answer of the fleet and double its CPU time.
 LEVEL = 4
 #: Media types that are already compressed or are sent exactly as stored.
-PACKED = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "application/octet-stream", "application/zstd")
+UNCOMPRESSED_TYPES = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "application/octet-stream", "application/zstd")
 
 
 class Compression:
-    """Compress answers of at least LEAST_BYTES.
+    """Compress answers of at least MIN_BYTES.
 
     `never` lists path prefixes whose answers contain secrets (CSRF tokens, API tokens, login links): the size
     of a compressed answer can reveal a secret next to text that an attacker controls (BREACH). Answers to
@@ -26,29 +26,29 @@ class Compression:
     def __init__(self, app: ASGIApp, *, never: tuple[str, ...]) -> None:
         self.plain = app
         self.packed = GZipMiddleware(
-            app, minimum_size=LEAST_BYTES, compresslevel=LEVEL, exclude_content_types=PACKED
+            app, minimum_size=MIN_BYTES, compresslevel=LEVEL, exclude_content_types=UNCOMPRESSED_TYPES
         )
         self.never = never
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Forward the request and compress the answer."""
-        if scope["type"] != "http" or self._as_it_is(scope):
+        if scope["type"] != "http" or self._is_excluded(scope):
             await self.plain(scope, receive, send)
             return
 
         async def send_weakened(message: Message) -> None:
             if message["type"] == "http.response.start":
-                _weaken(MutableHeaders(scope=message))
+                _weaken_etag(MutableHeaders(scope=message))
             await send(message)
 
         await self.packed(scope, receive, send_weakened)
 
-    def _as_it_is(self, scope: Scope) -> bool:
+    def _is_excluded(self, scope: Scope) -> bool:
         secret = any(f"{scope['path']}/".startswith(f"{item}/") for item in self.never)
         return secret or any(name == b"range" for name, _ in scope["headers"])
 
 
-def _weaken(headers: MutableHeaders) -> None:
+def _weaken_etag(headers: MutableHeaders) -> None:
     if headers.get("content-encoding") != "gzip":
         return
     tag = headers.get("etag", "")

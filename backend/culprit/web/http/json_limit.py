@@ -65,7 +65,7 @@ class JsonLimit:
             await build_problem(error.status_code, "request.too_large")(scope, receive, send)
             return
         body = b"".join(pieces)
-        refusal = _refusal(body)
+        refusal = _find_refusal(body)
         if refusal is not None:
             await refusal(scope, receive, send)
             return
@@ -88,7 +88,7 @@ def _is_json(scope: Scope) -> bool:
     return has_body and (not kind or b"json" in kind)
 
 
-def _refusal(body: bytes) -> Response | None:
+def _find_refusal(body: bytes) -> Response | None:
     # Every other encoding of JSON has NUL bytes; UTF-8 text has none.
     if b"\0" in body:
         return build_problem(422, "request.not_utf8")

@@ -22,9 +22,13 @@ def compute_etag(*result_of: object) -> str:
     return f'W/"{sha256(repr(result_of).encode()).hexdigest()[:32]}"'
 
 
+def is_known(request: Request, tag: str) -> bool:
+    """Return whether If-None-Match contains the tag."""
+    return tag in {item.strip() for item in request.headers.get("if-none-match", "").split(",")}
+
+
 def not_modified_or(request: Request, tag: str, make: Callable[[], object]) -> Response:
     """Return the answer with its tag, or 304 if If-None-Match contains the tag."""
-    known = {item.strip() for item in request.headers.get("if-none-match", "").split(",")}
-    answer = Response(status_code=304) if tag in known else fast_json(make())
+    answer = Response(status_code=304) if is_known(request, tag) else fast_json(make())
     answer.headers["ETag"] = tag
     return answer

@@ -81,7 +81,7 @@ class BodyLimit:
         self.public = frozenset(public)
         self.proven = proven
 
-    def _limit_of(self, scope: Scope) -> int:
+    def _get_limit(self, scope: Scope) -> int:
         path = scope["path"]
         if not self.proven.match(path):
             names = {name for name, _ in scope["headers"]}
@@ -95,7 +95,7 @@ class BodyLimit:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        limit = self._limit_of(scope)
+        limit = self._get_limit(scope)
         stated = dict(scope["headers"]).get(b"content-length", b"0")
         if stated.isdigit() and int(stated) > limit:
             answer = build_problem(
@@ -117,7 +117,7 @@ class BodyLimit:
         await self.app(scope, counted, send)
 
 
-def _template(scope: Scope) -> str:
+def _get_template(scope: Scope) -> str:
     """Return the template of the route; a route of an included router knows only its own part."""
     path = str(getattr(scope.get("route"), "path", "other"))
     return "/api/v1" + path if scope["path"].startswith("/api/v1/") and path != "other" else path
@@ -154,7 +154,7 @@ class Metrics:
         try:
             await self.app(scope, receive, noted)
         finally:
-            route = _template(scope)
+            route = _get_template(scope)
             method = scope["method"] if scope["method"] in {"GET", "POST", "PATCH", "DELETE"} else "other"
             self.requests.labels(method, route, str(status)).inc()
             self.seconds.labels(method, route).observe(time.monotonic() - begun)

@@ -95,17 +95,17 @@ def install_handlers(app: FastAPI, render: Render) -> None:
     """
     global _render  # noqa: PLW0603 - middleware answers before a request has an application
     _render = render
-    app.add_exception_handler(CulpritError, _ours)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(DataError, _not_storable)
-    app.add_exception_handler(IntegrityError, _collision)
-    app.add_exception_handler(OperationalError, _database_away)
-    app.add_exception_handler(PoolTimeout, _database_busy)
-    app.add_exception_handler(DBAPIError, _database)
+    app.add_exception_handler(CulpritError, _handle_culprit_error)
+    app.add_exception_handler(RequestValidationError, _handle_invalid_request)
+    app.add_exception_handler(HTTPException, _handle_http_error)
+    app.add_exception_handler(DataError, _handle_unstorable)
+    app.add_exception_handler(IntegrityError, _handle_collision)
+    app.add_exception_handler(OperationalError, _handle_database_outage)
+    app.add_exception_handler(PoolTimeout, _handle_database_overload)
+    app.add_exception_handler(DBAPIError, _handle_database_error)
 
 
-def _ours(_: Request, error: Exception) -> JSONResponse:
+def _handle_culprit_error(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, CulpritError)
     headers = None
     if isinstance(error, TooManyRequestsError | UnavailableError):
@@ -122,7 +122,7 @@ def _ours(_: Request, error: Exception) -> JSONResponse:
     )
 
 
-def _invalid(_: Request, error: Exception) -> JSONResponse:
+def _handle_invalid_request(_: Request, error: Exception) -> JSONResponse:
     """Answer a validation error. The input is not repeated, because it may be a secret."""
     assert isinstance(error, RequestValidationError)
     field_errors = tuple(
@@ -141,7 +141,7 @@ def _invalid(_: Request, error: Exception) -> JSONResponse:
     )
 
 
-def _http(_: Request, error: Exception) -> JSONResponse:
+def _handle_http_error(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     keys = {404: "request.no_such_path", 405: "request.method_not_allowed", 413: "request.too_large"}
     return build_problem(
@@ -149,36 +149,36 @@ def _http(_: Request, error: Exception) -> JSONResponse:
     )
 
 
-def _not_storable(_: Request, error: Exception) -> JSONResponse:
+def _handle_unstorable(_: Request, error: Exception) -> JSONResponse:
     """Answer a value that the database cannot store: a NUL, or a number beyond its column."""
     return build_problem(422, "request.not_storable")
 
 
-def _collision(_: Request, error: Exception) -> JSONResponse:
+def _handle_collision(_: Request, error: Exception) -> JSONResponse:
     """Answer a collision with a concurrent request. Services report a taken name themselves."""
-    log.info("integrity_error", constraint=_constraint(error))
-    return build_problem(409, "request.collision", {"constraint": _constraint(error)})
+    log.info("integrity_error", constraint=_get_constraint(error))
+    return build_problem(409, "request.collision", {"constraint": _get_constraint(error)})
 
 
-def _constraint(error: Exception) -> str:
+def _get_constraint(error: Exception) -> str:
     diagnosis = getattr(getattr(error, "orig", None), "diag", None)
     return str(getattr(diagnosis, "constraint_name", None) or "unknown")
 
 
-def _database_away(_: Request, error: Exception) -> JSONResponse:
+def _handle_database_outage(_: Request, error: Exception) -> JSONResponse:
     log.warning("database_away", error=type(error).__name__)
     return build_problem(503, "platform.database_away", headers={"Retry-After": "5"})
 
 
-def _database_busy(request: Request, _: Exception) -> JSONResponse:
+def _handle_database_overload(request: Request, _: Exception) -> JSONResponse:
     """Answer that all database connections of this process are in use."""
     log.warning("database_pool_exhausted")
-    return _ours(request, OverloadedError("platform.busy"))
+    return _handle_culprit_error(request, OverloadedError("platform.busy"))
 
 
-def _database(request: Request, error: Exception) -> JSONResponse:
+def _handle_database_error(request: Request, error: Exception) -> JSONResponse:
     """Answer that the database does not respond. Other database errors are bugs and are raised."""
     assert isinstance(error, DBAPIError)
     if error.connection_invalidated:
-        return _database_away(request, error)
+        return _handle_database_outage(request, error)
     raise error

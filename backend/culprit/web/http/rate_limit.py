@@ -31,14 +31,14 @@ class RateLimiter:
         """Count one request. Raises TooManyRequestsError above the limit."""
         if self._shared is not None:
             try:
-                self._hit(self._shared, name)
+                self._count_request(self._shared, name)
             except (RedisError, OSError):
                 pass
             else:
                 return
-        self._hit(self._local, name)
+        self._count_request(self._local, name)
 
-    def _hit(self, limiter: FixedWindowRateLimiter, name: str) -> None:
+    def _count_request(self, limiter: FixedWindowRateLimiter, name: str) -> None:
         if not limiter.hit(self._item, self.message_key, name):
             reset_at = limiter.get_window_stats(self._item, self.message_key, name).reset_time
             raise TooManyRequestsError(

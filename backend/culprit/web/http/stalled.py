@@ -13,11 +13,11 @@ from starlette.types import Message, Scope, Send
 STALLED_S = 30.0
 #: The same for an event stream, which ends soon after its reader has lost access.
 STREAM_STALLED_S = 3.0
-LOOK_S = 0.5
+CHECK_INTERVAL_S = 0.5
 log = structlog.get_logger("culprit.http")
 
 
-def cut_stalled(scope: Scope, send: Send) -> Send:
+def abort_when_stalled(scope: Scope, send: Send) -> Send:
     """Return `send` with a limit on how long the client may read nothing.
 
     uvicorn closes a connection only after its buffer was read, so the connection is aborted instead. For
@@ -44,17 +44,17 @@ def cut_stalled(scope: Scope, send: Send) -> Send:
             abort()
             return
         if message["type"] == "http.response.body" and not message.get("more_body", False):
-            await _drain(transport, limit_s, abort)
+            await _await_sent(transport, limit_s, abort)
 
     return guarded
 
 
-async def _drain(transport: Any, limit_s: float, abort: Any) -> None:
+async def _await_sent(transport: Any, limit_s: float, abort: Any) -> None:
     """Wait until the client has read the whole answer, or nothing for `limit_s` seconds."""
     loop = asyncio.get_running_loop()
     pending, since = transport.get_write_buffer_size(), loop.time()
     while pending > 0:
-        await asyncio.sleep(LOOK_S)
+        await asyncio.sleep(CHECK_INTERVAL_S)
         left = transport.get_write_buffer_size()
         if left < pending:
             since = loop.time()

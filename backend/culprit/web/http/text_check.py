@@ -42,7 +42,7 @@ class TextCheck:
                 body += messages[-1].get("body", b"")
         except HTTPException as error:  # too large: the reader of the body reports it
             refusal = error
-        fields = nul_fields(bytes(body))
+        fields = list_nul_fields(bytes(body))
         if fields:
             text = render_message("request.nul_character")
             errors = tuple(FieldError(field, "request.nul_character", text) for field in fields)
@@ -65,7 +65,7 @@ def _is_json(scope: Scope) -> bool:
     return kind.split(b";")[0].strip().lower().endswith(b"json")
 
 
-def nul_fields(body: bytes) -> list[str]:
+def list_nul_fields(body: bytes) -> list[str]:
     """Return the paths of texts and names in a JSON body that contain a NUL, sorted, at most MAX_NAMED."""
     if ESCAPED_NUL not in body:
         return []

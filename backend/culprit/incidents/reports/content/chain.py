@@ -6,13 +6,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from culprit.incidents.reports.content import names
-from culprit.incidents.reports.content.sources import WIDTH, Sources
+from culprit.incidents.reports.content.sources import MAX_LINE_WIDTH, Sources
 from culprit.incidents.responses.chain_schemas import HostAnswerResponse, HypothesisResponse, StepResponse
 from culprit.incidents.responses.schemas import IncidentResponse, PinResponse
 from culprit.json_types import Json
 
 NUMBERS = 6
 """Most numbers of one answer; the others are in Culprit."""
+KEY_NUMBERS = 3
+"""Most numbers of a named cause at the top of the report."""
 
 
 class Chain:
@@ -24,10 +26,34 @@ class Chain:
         self._steps = {step.key: step for step in incident.steps}
         self._pins = {pin.id: pin for pin in incident.pins}
 
+    def causes(self) -> list[Json]:
+        """Return each named cause with its suggested fix and the numbers that support it, compared numbers first."""
+        return [
+            {
+                "cause": names.get_cause_title(cause.cause, self.language),
+                "confidence": cause.confidence,
+                "numbers": self.numbers(self._list_supporting_findings(cause.hypothesis))[:KEY_NUMBERS],
+                "fix": names.get_cause_fix(cause.cause, self.language),
+            }
+            for cause in self.incident.causes
+        ]
+
+    def _list_supporting_findings(self, hypothesis_key: str) -> list[Mapping[str, Any]]:
+        return [
+            finding
+            for hypothesis in self.incident.hypotheses
+            if hypothesis.key == hypothesis_key
+            for key in hypothesis.supports
+            if key in self._steps
+            for answer in self._steps[key].hosts
+            if answer.verdict == "supports"
+            for finding in answer.findings
+        ]
+
     def hypotheses(self) -> list[Json]:
         """Return all hypotheses that are not excluded, with their steps."""
         return [
-            self._hypothesis(hypothesis)
+            self._hypothesis_to_json(hypothesis)
             for hypothesis in self.incident.hypotheses
             if not _is_refuted(hypothesis)
         ]
@@ -36,7 +62,7 @@ class Chain:
         """Return excluded hypotheses with the steps that refute them."""
         return [
             {
-                "summary": self._summary(hypothesis),
+                "summary": self._render_summary(hypothesis),
                 "cause": names.get_cause_title(hypothesis.cause, self.language),
                 "state": hypothesis.state,
                 "steps": [self.step(self._steps[key]) for key in hypothesis.refutes if key in self._steps],
@@ -49,16 +75,16 @@ class Chain:
         """Return unanswered steps with the reason or waiver."""
         return [
             {
-                "question": self._text(step.question),
+                "question": self._select_text(step.question),
                 "verdict": step.verdict,
-                "reason": "; ".join(dict.fromkeys(filter(None, map(self._reason, step.hosts)))),
+                "reason": "; ".join(dict.fromkeys(filter(None, map(self._render_reason, step.hosts)))),
                 "waived": step.waived.reason if step.waived else None,
             }
             for step in self.incident.steps
             if step.waived or (step.verdict in {"not_collected", "inconclusive"})
         ]
 
-    def _hypothesis(self, hypothesis_response: HypothesisResponse) -> Json:
+    def _hypothesis_to_json(self, hypothesis_response: HypothesisResponse) -> Json:
         keys = dict.fromkeys((*hypothesis_response.supports, *hypothesis_response.refutes))
         about = [
             key
@@ -71,7 +97,7 @@ class Chain:
         ]
         return {
             "key": hypothesis_response.key,
-            "summary": self._summary(hypothesis_response),
+            "summary": self._render_summary(hypothesis_response),
             "cause": names.get_cause_title(hypothesis_response.cause, self.language),
             "state": hypothesis_response.state,
             "status": hypothesis_response.status,
@@ -92,12 +118,12 @@ class Chain:
         """Return a step with its answers per host."""
         return {
             "key": step_response.key,
-            "question": self._text(step_response.question),
+            "question": self._select_text(step_response.question),
             "verdict": step_response.verdict,
-            "answers": [self._answer(each) for each in step_response.hosts],
+            "answers": [self._answer_to_json(each) for each in step_response.hosts],
         }
 
-    def _answer(self, host_answer_response: HostAnswerResponse) -> Json:
+    def _answer_to_json(self, host_answer_response: HostAnswerResponse) -> Json:
         verdict = host_answer_response.person if host_answer_response.by == "person" else None
         return {
             "host": self._hosts.get(host_answer_response.host_id, ""),
@@ -105,12 +131,12 @@ class Chain:
             "by": host_answer_response.by,
             "who": verdict.by.name if verdict and verdict.by else "",
             "note": verdict.note if verdict else "",
-            "reason": self._reason(host_answer_response),
+            "reason": self._render_reason(host_answer_response),
             "numbers": self.numbers(host_answer_response.findings),
             "pins": [self.pin(self._pins[pin]) for pin in host_answer_response.pins if pin in self._pins],
         }
 
-    def _reason(self, host_answer_response: HostAnswerResponse) -> str:
+    def _render_reason(self, host_answer_response: HostAnswerResponse) -> str:
         return names.render_stored_message(host_answer_response.reason, self.language)
 
     def numbers(self, findings: Iterable[Mapping[str, Any]]) -> list[Json]:
@@ -151,10 +177,10 @@ class Chain:
             "cites": [self.sources.pin(pin_response, _snapshot_lines(pin_response))],
         }
 
-    def _summary(self, hypothesis_response: HypothesisResponse) -> str:
-        return self._text(hypothesis_response.summary)
+    def _render_summary(self, hypothesis_response: HypothesisResponse) -> str:
+        return self._select_text(hypothesis_response.summary)
 
-    def _text(self, item: Any) -> str:
+    def _select_text(self, item: Any) -> str:
         return str(item.zh if self.language == "zh" and item.zh else item.en)
 
 
@@ -189,17 +215,18 @@ def _snapshot_lines(pin_response: PinResponse) -> list[Json]:
                 for each in snapshot.get("series", [])
             ]
         case _:
-            rows = [(None, f"{side}: {_flat(snapshot.get(side) or {})}") for side in ("left", "right")]
+            rows = [(None, f"{side}: {_join_values(snapshot.get(side) or {})}") for side in ("left", "right")]
     return [
-        {"n": n, "text": str(text)[:WIDTH], "cut": len(str(text)) > WIDTH, "cited": True} for n, text in rows
+        {"n": n, "text": str(text)[:MAX_LINE_WIDTH], "cut": len(str(text)) > MAX_LINE_WIDTH, "cited": True}
+        for n, text in rows
     ]
 
 
 def _describe_series(metric: str, series: Mapping[str, Any]) -> str:
-    where = _flat({**series["labels"], **({"": series["axis"]} if series["axis"] else {})})
+    where = _join_values({**series["labels"], **({"": series["axis"]} if series["axis"] else {})})
     figures = " ".join(f"{name}={series[name]:.6g}" for name in ("min", "mean", "max"))
     return f"{metric} {where} n={series['sample_count']} {figures}"
 
 
-def _flat(values: Mapping[str, Any]) -> str:
+def _join_values(values: Mapping[str, Any]) -> str:
     return " ".join(f"{name}={value}" if name else str(value) for name, value in values.items())

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from culprit import VERSION
 from culprit.accounts.actor import Actor
 from culprit.domain.messages import render_message
-from culprit.domain.reports.words import WORDS, get_label
+from culprit.domain.reports.words import LABELS, get_label
 from culprit.incidents.comments import service
 from culprit.incidents.records import queries as incidents
 from culprit.incidents.reports import queries
@@ -36,7 +36,7 @@ OMITTED_KINDS = frozenset(
         "comment_added", "comment_edited", "comment_withdrawn",
     }
 )  # fmt: skip
-MOST_EVENTS = 400
+MAX_EVENTS = 400
 
 
 def build_document(
@@ -66,10 +66,7 @@ def build_document(
             {"id": str(host.id), "host": host.name, "role": host.role, "scope": host.scope}
             for host in whole.hosts
         ],
-        "causes": [
-            {"cause": naming.get_cause_title(cause.cause, language), "confidence": cause.confidence}
-            for cause in whole.causes
-        ],
+        "causes": chain.causes(),
         "gates": chain.gates(),
         "chain": chain.hypotheses(),
         "ruled_out": chain.ruled_out(),
@@ -143,7 +140,7 @@ def _build_timeline(
         for key, at in marks
         if at
     ]
-    return sorted(events, key=lambda event: str(event["at"]))[:MOST_EVENTS]
+    return sorted(events, key=lambda event: str(event["at"]))[:MAX_EVENTS]
 
 
 def _build_comments(session: Session, incident: Incident, language: str) -> list[Json]:
@@ -186,7 +183,7 @@ def _build_event(
 def build_answers(reported: str, questions: Mapping[str, str], language: str) -> str:
     """Format `key: verdict` of a journal entry for readers; return other text unchanged."""
     key, colon, verdict = reported.rpartition(": ")
-    if not colon or key not in questions or f"verdict.{verdict}" not in WORDS:
+    if not colon or key not in questions or f"verdict.{verdict}" not in LABELS:
         return reported
     return f"{questions[key]} {get_label(f'verdict.{verdict}', language)}"
 

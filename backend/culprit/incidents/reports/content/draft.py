@@ -29,9 +29,15 @@ def write_impact(incident: IncidentResponse, language: str, zone: str) -> str:
     begin = incident.symptom.since or incident.window.from_
     end = incident.window.to or incident.resolved_at
     if end is None:
-        return _fill("report.draft_impact_open", language, levels=levels, begin=_format(begin, zone))
-    return _fill(
-        "report.draft_impact", language, levels=levels, begin=_format(begin, zone), end=_format(end, zone)
+        return _render_text(
+            "report.draft_impact_open", language, levels=levels, begin=_format_time(begin, zone)
+        )
+    return _render_text(
+        "report.draft_impact",
+        language,
+        levels=levels,
+        begin=_format_time(begin, zone),
+        end=_format_time(end, zone),
     )
 
 
@@ -43,9 +49,9 @@ def find_mitigation_time(incident: IncidentResponse) -> datetime | None:
 
 def _list_sentences(incident: IncidentResponse, language: str, zone: str) -> Iterator[str]:
     begin = incident.symptom.since or incident.window.from_
-    yield _fill(
+    yield _render_text(
         "report.draft_symptom", language, service=incident.symptom.service or incident.title,
-        levels=_format_levels(incident, language), begin=_format(begin, zone),
+        levels=_format_levels(incident, language), begin=_format_time(begin, zone),
     )  # fmt: skip
     rejected = {item.cause for item in incident.rejected_causes}
     named = [item for item in incident.causes if not item.cause or item.cause not in rejected]
@@ -53,25 +59,25 @@ def _list_sentences(incident: IncidentResponse, language: str, zone: str) -> Ite
     for cause in named:
         title = naming.get_cause_title(cause.cause, language) if cause.cause else ""
         title = title or naming.pick_stored_text(dict(summaries.get(cause.hypothesis, {})), language)
-        yield _fill(f"report.draft_cause_{cause.confidence}", language, cause=title)
+        yield _render_text(f"report.draft_cause_{cause.confidence}", language, cause=title)
     if not named:
-        yield _fill("report.draft_no_cause", language)
+        yield _render_text("report.draft_no_cause", language)
     for fix in incident.fixes:
         if fix.state not in {"planned", "reverted"}:
             yield _describe_fix(fix, language)
     ruled_out = [item.cause for item in incident.hypotheses if item.status == "refuted" and item.cause]
     if ruled_out:
         causes = ", ".join(naming.get_cause_title(item, language) for item in dict.fromkeys(ruled_out))
-        yield _fill("report.draft_ruled_out", language, causes=causes)
+        yield _render_text("report.draft_ruled_out", language, causes=causes)
 
 
 def _describe_fix(fix: FixResponse, language: str) -> str:
     """Return the fix with its last result."""
     result = next((item.result for item in reversed(fix.verifications) if item.result), None)
     if fix.state != "verified" or not result or result.get("change") is None:
-        return _fill(f"report.draft_fix_{fix.state}", language, fix=fix.what)
+        return _render_text(f"report.draft_fix_{fix.state}", language, fix=fix.what)
     read = str((result.get("primary") or {}).get("read", ""))
-    return _fill(
+    return _render_text(
         "report.draft_fix_measured", language, fix=fix.what,
         number=naming.get_reading_title(read, language),
         change=f"{100 * float(result['change']):+.0f} %",
@@ -80,7 +86,7 @@ def _describe_fix(fix: FixResponse, language: str) -> str:
 
 def _format_levels(incident: IncidentResponse, language: str) -> str:
     return ", ".join(
-        f"{_fill(f'report.draft_{name}', language)} {text}"
+        f"{_render_text(f'report.draft_{name}', language)} {text}"
         for name in LEVELS
         if (level := getattr(incident.symptom, name)) is not None and (text := _format_level(level))
     )
@@ -92,10 +98,10 @@ def _format_level(level: SymptomNumber) -> str:
     return " → ".join(values)
 
 
-def _format(at: datetime, zone: str) -> str:
+def _format_time(at: datetime, zone: str) -> str:
     local = at.astimezone(ZoneInfo(zone))
     return f"{local:%Y-%m-%d %H:%M} {local.tzname()}"
 
 
-def _fill(key: str, language: str, **params: object) -> str:
+def _render_text(key: str, language: str, **params: object) -> str:
     return render_message(key, params, language)

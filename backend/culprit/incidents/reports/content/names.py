@@ -35,6 +35,12 @@ def get_cause_title(cause_id: str, language: str) -> str:
     return pick_text(known.title, language) if known else cause_id
 
 
+def get_cause_fix(cause_id: str, language: str) -> str:
+    """Return the suggested fix of a cause, or "" if this release does not contain the cause."""
+    known = CAUSES.get(cause_id)
+    return pick_text(known.fix, language) if known else ""
+
+
 def get_measure_title(rule_id: str, measure_id: str, language: str) -> str:
     """Return the name of a number of a rule."""
     known = RULES.get(rule_id)
@@ -45,13 +51,13 @@ def get_measure_title(rule_id: str, measure_id: str, language: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def _measures() -> dict[str, RuleInput]:
+def _map_measures() -> dict[str, RuleInput]:
     return {read.id: read for rule in RULES.values() for read in rule.inputs()}
 
 
 def get_reading_title(read_id: str, language: str) -> str:
     """Return the name of a number by its id."""
-    if (known := _measures().get(read_id)) is not None:
+    if (known := _map_measures().get(read_id)) is not None:
         return get_input_title(known, language)
     metric = METRICS.get(read_id) or METRICS.get(read_id.rpartition(".")[0].partition("{")[0])
     return pick_text(metric.title, language) if metric else read_id

@@ -22,17 +22,17 @@ from culprit.infra.models.evidence.profile import Profile
 from culprit.json_types import Json
 from culprit.web.errors import CulpritError
 
-MOST = 300
+MAX_EXCERPTS = 300
 """Excerpts of one report; what is beyond is named with its hash and shown without lines."""
 
-LINES = 8
-AROUND = 1
-WIDTH = 400
-STACKS = 5
-FRAMES = 14
+MAX_LINES = 8
+CONTEXT_LINES = 1
+MAX_LINE_WIDTH = 400
+MAX_STACKS = 5
+MAX_FRAMES = 14
 TREE_PX = 700
-TREES = 6
-TREE_NODES = 4000
+MAX_TREES = 6
+MAX_TREE_NODES = 4000
 
 
 class Sources:
@@ -51,14 +51,14 @@ class Sources:
     def citation(self, citation: Mapping[str, Any]) -> str | None:
         """Return the id of the excerpt of a citation, or None without a location."""
         if profile := citation.get("profile"):
-            return self._stacks(UUID(profile), str(citation.get("frame", "")))
+            return self._add_stack_excerpt(UUID(profile), str(citation.get("frame", "")))
         artifact = citation.get("artifact")
         if not artifact:
             return None
-        lines = tuple(sorted(set(citation.get("lines", ()))))[:LINES]
+        lines = tuple(sorted(set(citation.get("lines", ()))))[:MAX_LINES]
         key = (artifact, lines)
         if key not in self._known:
-            self._known[key] = self._add(self._excerpt(UUID(artifact), lines, citation))
+            self._known[key] = self._add_excerpt(self._build_excerpt(UUID(artifact), lines, citation))
         return self._known[key]
 
     def pin(self, pin: Any, texts: list[Json]) -> str:
@@ -68,7 +68,7 @@ class Sources:
             message = pin.snapshot
             if pin.kind == "frame":
                 self.tree(UUID(pin.ref["profile_id"]), str(message.get("frame", "")))
-            self._known[key] = self._add(
+            self._known[key] = self._add_excerpt(
                 {
                     "kind": "pin",
                     "collector": message.get("collector")
@@ -84,14 +84,14 @@ class Sources:
             )
         return self._known[key]
 
-    def _add(self, source: Json) -> str:
+    def _add_excerpt(self, source: Json) -> str:
         name = f"S{len(self.listed) + 1}"
-        if len(self.listed) >= MOST:
+        if len(self.listed) >= MAX_EXCERPTS:
             source = {**source, "lines": [], "state": "left_out"}
         self.listed.append({"id": name, **source})
         return name
 
-    def _excerpt(self, artifact_id: UUID, lines: tuple[int, ...], citation: Mapping[str, Any]) -> Json:
+    def _build_excerpt(self, artifact_id: UUID, lines: tuple[int, ...], citation: Mapping[str, Any]) -> Json:
         artifact = evidence.find_artifact(self._session, self._actor, artifact_id)
         reported = {
             "kind": "lines",
@@ -102,8 +102,8 @@ class Sources:
             return {**reported, "sha256": None, "host": "", "state": "gone", "lines": []}
         item, run, collector = artifact
         host = self._hosts.get(str(run.host_id), "")
-        self._note(item, collector, host)
-        state, texts = self._read(item, lines)
+        self._record_artifact(item, collector, host)
+        state, texts = self._read_lines(item, lines)
         return {
             "kind": "lines",
             "collector": collector or "",
@@ -114,7 +114,7 @@ class Sources:
             "lines": texts,
         }
 
-    def _note(self, artifact: Artifact, collector: str | None, host: str) -> None:
+    def _record_artifact(self, artifact: Artifact, collector: str | None, host: str) -> None:
         self.artifacts[artifact.id] = {
             "collector": collector or "",
             "part": artifact.part,
@@ -123,9 +123,11 @@ class Sources:
             "sha256": artifact.sha256,
         }
 
-    def _read(self, artifact: Artifact, lines: tuple[int, ...]) -> tuple[str, list[Json]]:
+    def _read_lines(self, artifact: Artifact, lines: tuple[int, ...]) -> tuple[str, list[Json]]:
         """Return (state, lines): the cited lines with one line of context on each side."""
-        line_numbers = sorted({n + d for n in lines for d in range(-AROUND, AROUND + 1) if n + d > 0})
+        line_numbers = sorted(
+            {n + d for n in lines for d in range(-CONTEXT_LINES, CONTEXT_LINES + 1) if n + d > 0}
+        )
         texts: list[Json] = []
         try:
             for first, count in _merge_line_ranges(line_numbers):
@@ -133,8 +135,8 @@ class Sources:
                 texts += [
                     {
                         "n": first + n,
-                        "text": text[:WIDTH],
-                        "cut": len(text) > WIDTH,
+                        "text": text[:MAX_LINE_WIDTH],
+                        "cut": len(text) > MAX_LINE_WIDTH,
                         "cited": first + n in lines,
                     }
                     for n, text in enumerate(read)
@@ -143,7 +145,7 @@ class Sources:
             return {"artifact.missing": "gone", "artifact.altered": "altered"}.get(error.key, "no_lines"), []
         return "intact", texts
 
-    def _view(self, profile_id: UUID) -> tuple[Profile, ProfileView] | None:
+    def _find_view(self, profile_id: UUID) -> tuple[Profile, ProfileView] | None:
         if profile_id not in self._views:
             profile = profiles.find_profile(self._session, self._actor, profile_id)
             self._views[profile_id] = None
@@ -155,16 +157,16 @@ class Sources:
                     )
         return self._views[profile_id]
 
-    def _stacks(self, profile_id: UUID, frame: str) -> str:
+    def _add_stack_excerpt(self, profile_id: UUID, frame: str) -> str:
         key = (profile_id, frame)
         if key not in self._known:
-            opened = self._view(profile_id)
+            opened = self._find_view(profile_id)
             self.tree(profile_id, frame)
             raw = profiles.find_raw_artifact(self._session, opened[0]) if opened else None
             host = self._hosts.get(str(opened[0].host_id), "") if opened else ""
             if raw is not None:
-                self._note(raw, opened[0].kind if opened else None, host)
-            self._known[key] = self._add(
+                self._record_artifact(raw, opened[0].kind if opened else None, host)
+            self._known[key] = self._add_excerpt(
                 {
                     "kind": "stacks",
                     "collector": opened[0].kind if opened else "",
@@ -180,16 +182,16 @@ class Sources:
 
     def tree(self, profile_id: UUID, frame: str) -> None:
         """Add a flame graph once; frames that are too narrow are removed."""
-        opened = self._view(profile_id)
+        opened = self._find_view(profile_id)
         known = [tree for tree in self.trees if tree["id"] == str(profile_id)]
         if known:
             known[0]["frames"] = sorted({*known[0]["frames"], *([frame] if frame else [])})
-        if opened is None or known or len(self.trees) >= TREES:
+        if opened is None or known or len(self.trees) >= MAX_TREES:
             return
         profile, view = opened
         px = 1.0
         tree = view.render_tree(TREE_PX, min_px=px)
-        while len(tree.id) > TREE_NODES and px < TREE_PX / 4:
+        while len(tree.id) > MAX_TREE_NODES and px < TREE_PX / 4:
             px *= 2
             tree = view.render_tree(TREE_PX, min_px=px)
         self.trees.append(
@@ -237,12 +239,12 @@ def _list_heaviest(opened: tuple[Profile, ProfileView] | None, frame: str) -> li
         below[node : int(trie.end[node])] = True
     weights = np.where(below, view.own, 0)
     results: list[Json] = []
-    for node in np.argsort(weights)[::-1][:STACKS].tolist():
+    for node in np.argsort(weights)[::-1][:MAX_STACKS].tolist():
         if not weights[node]:
             break
         path: list[str] = []
         at = int(node)
-        while at > 0 and len(path) < FRAMES:
+        while at > 0 and len(path) < MAX_FRAMES:
             path.append(names[trie.frame[at]])
             at = int(trie.parent[at])
         reported = {

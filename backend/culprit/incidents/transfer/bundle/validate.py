@@ -29,7 +29,7 @@ _FATAL_PROBLEMS = frozenset(
         "not_reached",
     )
 )  # fmt: skip
-SETTLED = frozenset({"supports", "refutes"})
+SETTLED_VERDICTS = frozenset({"supports", "refutes"})
 
 
 def build_refusal(key: str, **params: str | int) -> ImportRefusedError:
@@ -211,7 +211,7 @@ def _check_answers(document: BundleDocument, steps: dict[str, str]) -> None:
         by_person = (step.step, step.host) in people or (step.step, None) in people
         if (step.by == "person") != by_person:
             raise build_refusal("no_evidence", step=step.step)
-        if step.rule not in SETTLED:
+        if step.rule not in SETTLED_VERDICTS:
             continue
         message = reported[step.run].get(steps[step.step]) if step.run is not None else None
         if step.run not in with_bytes or message not in {"matched", "not_matched"}:

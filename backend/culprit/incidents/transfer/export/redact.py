@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session
 
 from collectors.profiles.limits import Encoding, ImportRefusedError
 from culprit.domain.redaction.kinds import PRESETS, RedactionRules
-from culprit.domain.redaction.redactor import SHORTEST, Redactor
+from culprit.domain.redaction.redactor import MIN_NAME_LENGTH, Redactor
 from culprit.evidence.parsing import parse_run
 from culprit.incidents.reports.queries import list_known_names
 from culprit.incidents.transfer.bundle.document import BundleDocument
@@ -80,9 +80,9 @@ def redact_document(
     texts = _TextRedactor(store, document, tables.replaced)
     _redact_message(redactor, document)
     for _, text in texts:
-        redactor.text(text)
+        redactor.redact_text(text)
     tables.learn_names(redactor)
-    redactor.learn()
+    redactor.learn_names()
     result = _redact_message(redactor, document)
     changed = {
         **_redact_artifacts(session, store, redactor, result, texts, directory),
@@ -96,7 +96,7 @@ def _list_short_names(names: Iterable[str]) -> Iterator[str]:
     """Yield names without their domain, which recordings have, except numbers and possible ordinary words."""
     for name in names:
         first, dot, _ = name.partition(".")
-        if dot and len(first) >= SHORTEST and not first.isalpha() and not first.isdigit():
+        if dot and len(first) >= MIN_NAME_LENGTH and not first.isalpha() and not first.isdigit():
             yield first
 
 
@@ -117,33 +117,35 @@ def _redact_people(document: Json) -> Iterator[str]:
 def _redact_message(redactor: Redactor, document: Json) -> Json:
     result = deepcopy(document)
     head = result["incident"]
-    head["title"] = redactor.text(head["title"])[:1000]
+    head["title"] = redactor.redact_text(head["title"])[:1000]
     head["symptom"] = _redact_value(redactor, head["symptom"], "")
     for host in result["hosts"]:
-        host["name"] = redactor.pseudonym("host", host["name"])
+        host["name"] = redactor.assign_pseudonym("host", host["name"])
     for host in result["hypotheses"]:
         if host["key"].startswith("own/"):
             host["summary"] = {
-                language: redactor.text(text)[:1000] for language, text in host["summary"].items()
+                language: redactor.redact_text(text)[:1000] for language, text in host["summary"].items()
             }
     for group, names in _FREE_TEXT_FIELDS.items():
         for row in result[group]:
             row.update({name: _redact_value(redactor, row[name], name) for name in names})
-            row.update({name: redactor.pseudonym("user", row[name]) for name in _PEOPLE if row.get(name)})
+            row.update(
+                {name: redactor.assign_pseudonym("user", row[name]) for name in _PEOPLE if row.get(name)}
+            )
     for pin in result["pins"]:
         view = _VIEW.match(pin["view"])
         pin["view"] = view[1] if view else "/incidents"
     for run in result["runs"]:
         run["boot_id"] = None
     for profile in result["profiles"]:
-        profile["event"] = redactor.frame(profile["event"])[:MAX_EVENT]
+        profile["event"] = redactor.redact_frame(profile["event"])[:MAX_EVENT]
     return result
 
 
 def _redact_value(redactor: Redactor, value: Any, key: str) -> Any:
     """Redact a value, except IDs, digests and times: they look like secrets but name nothing."""
     if isinstance(value, str):
-        return value if key in _SAFE_FIELDS or _IDS.match(value) else redactor.field(key, value)
+        return value if key in _SAFE_FIELDS or _IDS.match(value) else redactor.redact_field(key, value)
     if isinstance(value, Mapping):
         return {name: _redact_value(redactor, inside, str(name)) for name, inside in value.items()}
     if isinstance(value, list):
@@ -165,11 +167,11 @@ class _TextRedactor:
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         for sha256, item in self.rows.items():
-            text = self._text(item)
+            text = self._read_text(item)
             if text is not None:
                 yield sha256, text
 
-    def _text(self, item: Json) -> str | None:
+    def _read_text(self, item: Json) -> str | None:
         try:
             part = StoredPart(
                 item["sha256"],
@@ -207,7 +209,7 @@ def _redact_artifacts(  # noqa: PLR0917
 ) -> Mapping[str, Path]:
     written: dict[str, tuple[str, Path, int]] = {}
     for number, (sha256, text) in enumerate(texts):
-        message = redactor.text(text)
+        message = redactor.redact_text(text)
         if message != text:
             path, data = directory / f"redacted-{number}", message.encode()
             path.write_bytes(data)
@@ -286,11 +288,11 @@ def _read_parsed(
     work = parse_run.ParseWork(run_id, run.fence, run.clock, {"target": target} if target else {})
     parse_run.collect_parse_jobs(session, store, work)
     for job in work.jobs:
-        job.order = change(job.order)
+        job.request = change(job.request)
     directory.mkdir()
     parse_run.parse_all(work, directory, parse_run.LIMITS)
     return {
         reading.run_collector_id: (reading.parsed, reading.blob)
-        for reading in work.readings
+        for reading in work.results
         if reading.failure is None
     }

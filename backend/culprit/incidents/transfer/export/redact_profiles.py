@@ -16,6 +16,7 @@ from collectors.profiles.samples import SampleTable
 from collectors.profiles.scheduling import SchedTable
 from collectors.profiles.trie import Strings
 from collectors.runner import symbols
+from culprit.domain.profiles import debug_files
 from culprit.domain.redaction.redactor import Redactor
 from culprit.evidence.parsing.profile_tables import (
     MAX_TABLES,
@@ -67,16 +68,16 @@ class ProfileTables:
         collector = artifact["collector"]
         if collector is None:
             return False
-        return self.collectors[collector]["collector"] == symbols.ID or artifact["part"] in sources.get(
-            collector, ()
-        )
+        if self.collectors[collector]["collector"] in {symbols.ID, debug_files.ID}:
+            return True
+        return artifact["part"] in sources.get(collector, ())
 
     def learn_names(self, redactor: Redactor) -> None:
         """Show all names to the redactor, which learns hosts and users from them."""
         for tables in self.tables.values():
             for table in tables:
                 for text in _list_names(table):
-                    redactor.frame(text)
+                    redactor.redact_frame(text)
 
     def write(self, redactor: Redactor, document: Json, directory: Path) -> Mapping[str, Path]:
         """Write the redacted tables, and add their artifacts to the document. Return the files by digest."""
@@ -132,7 +133,7 @@ def _redact_table(redactor: Redactor, table: ProfileTable) -> ProfileTable:
     """Return the table with the same numbers and stacks, and redacted names."""
 
     def redact(strings: Strings) -> Strings:
-        return Strings.of([redactor.frame(text) for text in strings.all()])
+        return Strings.of([redactor.redact_frame(text) for text in strings.all()])
 
     if isinstance(table, SchedTable):
         return replace(table, comm=redact(table.comm))
@@ -141,5 +142,5 @@ def _redact_table(redactor: Redactor, table: ProfileTable) -> ProfileTable:
         comms=redact(table.comms),
         cgroups=replace(table.cgroups, names=redact(table.cgroups.names)),
         frames=replace(table.frames, strings=redact(table.frames.strings)),
-        events=tuple(redactor.frame(event)[:MAX_EVENT] for event in table.events),
+        events=tuple(redactor.redact_frame(event)[:MAX_EVENT] for event in table.events),
     )

@@ -58,7 +58,7 @@ def import_incident(
     """
     authorize(actor, "capture.import")
     authorize(actor, "incident.edit")
-    if store.space().low:
+    if store.space().is_low:
         raise UnavailableError("capture.disk_low")
     with create_workspace(config.home / "work") as directory:
         path = directory / "bundle"

@@ -34,7 +34,7 @@ from culprit.incidents.transfer.bundle.validate import build_refusal, check_docu
 from culprit.infra.sandbox.inputs import open_input
 from culprit.json_types import Json
 
-PIECE = 1 << 18
+CHUNK_BYTES = 1 << 18
 ZIP_MAGIC = b"PK\3\4"
 _MEMBER = re.compile(rf"(?:{re.escape(MANIFEST)}|{re.escape(DOCUMENT)}|{ARTIFACTS}[0-9a-f]{{64}})\Z")
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
@@ -160,7 +160,7 @@ def _copy_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path) 
     limit = MAX_DOCUMENT if target.name == DOCUMENT else MAX_BYTES
     digest, size = hashlib.sha256(), 0
     with archive.open(info) as stream, target.open("wb") as out:
-        while piece := stream.read(PIECE):
+        while piece := stream.read(CHUNK_BYTES):
             size += len(piece)
             if size > limit:
                 raise build_refusal("too_large", mib=limit >> 20)

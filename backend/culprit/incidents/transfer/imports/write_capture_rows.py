@@ -56,14 +56,14 @@ class CaptureRowWriter:
 
     def write(self, incident: Incident) -> list[UUID]:
         """Write all rows. Return the runs to parse."""
-        self._captures()
-        self._runs(incident)
-        self._collectors()
-        self._bytes()
-        self._profiles()
+        self._add_captures()
+        self._add_runs(incident)
+        self._add_collectors()
+        self._add_artifacts()
+        self._add_profiles()
         return [self.ids[run.id] for run in sorted(self.document.runs, key=lambda run: run.id)]
 
-    def _captures(self) -> None:
+    def _add_captures(self) -> None:
         for capture in self.document.captures:
             self.session.add(
                 Capture(
@@ -73,10 +73,10 @@ class CaptureRowWriter:
             )  # fmt: skip
         self.session.flush()
 
-    def _runs(self, incident: Incident) -> None:
+    def _add_runs(self, incident: Incident) -> None:
         sizes = {run.id: 0 for run in self.document.runs}
         for part in self.document.artifacts:
-            sizes[part.run] += self._stored_size(part)
+            sizes[part.run] += self._get_stored_size(part)
         for run in sorted(self.document.runs, key=lambda run: run.id):
             self.session.add(
                 Run(
@@ -101,7 +101,7 @@ class CaptureRowWriter:
                 )
             )  # fmt: skip
 
-    def _collectors(self) -> None:
+    def _add_collectors(self) -> None:
         for row in self.document.collectors:
             self.session.add(
                 RunCollector(
@@ -114,23 +114,23 @@ class CaptureRowWriter:
             )  # fmt: skip
         self.session.flush()
 
-    def _stored_size(self, part: ArtifactForm) -> int:
+    def _get_stored_size(self, part: ArtifactForm) -> int:
         return int(self.parts[part.sha256]["stored_size"]) if part.left_out is None else 0
 
-    def _bytes(self) -> None:
+    def _add_artifacts(self) -> None:
         for part in self.document.artifacts:
             self.session.add(
                 Artifact(
                     id=self.ids[part.id], run_id=self.ids[part.run], run_collector_id=self.ids.get(part.collector),
                     sha256=part.sha256 if part.left_out is None else NO_BYTES,
                     size=self.parts[part.sha256]["size"] if part.left_out is None else part.size,
-                    stored_size=self._stored_size(part), removed_at=None if part.left_out is None else utc_now(),
+                    stored_size=self._get_stored_size(part), removed_at=None if part.left_out is None else utc_now(),
                     **dump_fields(part, "part", "encoding", "media_type", "complete", "attempt"),
                 )
             )  # fmt: skip
         self.session.flush()
 
-    def _profiles(self) -> None:
+    def _add_profiles(self) -> None:
         """Write profiles and comparisons. They are built after the parse of their runs."""
         host_of = {run.id: run.host for run in self.document.runs}
         for profile in self.profiles:
@@ -144,13 +144,14 @@ class CaptureRowWriter:
         for comparison in self.comparisons:
             self.session.add(
                 ProfileComparison(
-                    id=self.ids[comparison.id], a={**self._side(comparison.before), "by_base": comparison.by_base},
-                    b=self._side(comparison.after), normalize=comparison.normalize, requested_by=self.actor.id,
+                    id=self.ids[comparison.id],
+                    a={**self._side_to_json(comparison.before), "by_base": comparison.by_base},
+                    b=self._side_to_json(comparison.after), normalize=comparison.normalize, requested_by=self.actor.id,
                 )
             )  # fmt: skip
         self.session.flush()
 
-    def _side(self, side_form: SideForm) -> Json:
+    def _side_to_json(self, side_form: SideForm) -> Json:
         first, *others = self.ids.to_strings(side_form.profiles)
         chosen = side_form.filter.model_dump(mode="json", exclude_defaults=True)
         return {"profile_id": first, "also": others, "filter": chosen}

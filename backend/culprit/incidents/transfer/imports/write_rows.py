@@ -60,11 +60,11 @@ class RowWriter:
         )
         self.session.add(incident)
         self.session.flush()
-        self._hosts(incident)
-        self._chain(incident)
-        self._fixes(incident)
+        self._add_hosts(incident)
+        self._add_chain(incident)
+        self._add_fixes(incident)
         self.pending_runs = self.capture_rows.write(incident)
-        self._evidence(incident)
+        self._add_evidence(incident)
         self.session.add(
             IncidentOrigin(
                 incident_id=incident.id,
@@ -78,7 +78,7 @@ class RowWriter:
         self.session.flush()
         return incident
 
-    def _hosts(self, incident: Incident) -> None:
+    def _add_hosts(self, incident: Incident) -> None:
         """Write imported hosts, with labels that are in the label scope of the actor."""
         labels = {label: allowed[0] for label, allowed in self.actor.label_scope.items() if allowed}
         for host in self.document.hosts:
@@ -97,7 +97,7 @@ class RowWriter:
             )
         self.session.flush()
 
-    def _chain(self, incident: Incident) -> None:
+    def _add_chain(self, incident: Incident) -> None:
         for position, item in enumerate(self.document.playbooks):
             self.session.add(
                 IncidentPlaybook(
@@ -122,7 +122,7 @@ class RowWriter:
             self._record_author(waived.step, waived.by)
         self.session.flush()
 
-    def _fixes(self, incident: Incident) -> None:
+    def _add_fixes(self, incident: Incident) -> None:
         for fix in self.document.fixes:
             self.session.add(
                 Fix(
@@ -140,7 +140,7 @@ class RowWriter:
                     before=self.ids.to_strings(verification.before),
                     captures_before=self.ids.to_strings(verification.captures_before),
                     after=self.ids.to_strings(verification.after),
-                    control_host_id=self.ids.get(verification.control), result=self._result(verification.result),
+                    control_host_id=self.ids.get(verification.control), result=self._build_result(verification.result),
                     created_at=verification.at,
                     **dump_fields(verification, "kind", "primary", "minimum_change", "state", "failure", "ended_at"),
                 )
@@ -148,7 +148,7 @@ class RowWriter:
             self._record_author(self.ids[verification.id], verification.by)
         self.session.flush()
 
-    def _result(self, result: Json | None) -> Json | None:
+    def _build_result(self, result: Json | None) -> Json | None:
         """Return the result of a verification, without a comparison that is not in the bundle."""
         moved: Json | None = self.ids.replace_ids(result)
         rendered = (moved or {}).get("differential")
@@ -156,10 +156,10 @@ class RowWriter:
             rendered["comparison_id"] = None
         return moved
 
-    def _evidence(self, incident: Incident) -> None:
+    def _add_evidence(self, incident: Incident) -> None:
         hosts = {host.id for host in self.document.hosts}
         for pin in self.document.pins:
-            snapshot = self._snapshot(pin.snapshot, hosts)
+            snapshot = self._build_snapshot(pin.snapshot, hosts)
             self.session.add(
                 Pin(
                     id=self.ids[pin.id], incident_id=incident.id, kind=pin.kind, ref=self.ids.replace_ids(pin.ref),
@@ -196,7 +196,7 @@ class RowWriter:
                 )
             )  # fmt: skip
 
-    def _snapshot(self, original: Json, hosts: set[UUID]) -> Json:
+    def _build_snapshot(self, original: Json, hosts: set[UUID]) -> Json:
         """Return the snapshot of a pin with local IDs, without artifacts that are not in the bundle."""
         moved: Json = self.ids.replace_ids(original)
         held = [item for item in original.get("artifacts") or () if item in self.parts]

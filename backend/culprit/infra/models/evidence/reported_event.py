@@ -57,7 +57,7 @@ class ReportedEvent(Base):
     withdrawn_by: Mapped[UUID | None] = mapped_column(ForeignKey("user_account.id"))
 
     @staticmethod
-    def about(host_id: UUID) -> ColumnElement[bool]:
+    def build_host_condition(host_id: UUID) -> ColumnElement[bool]:
         """Return a condition for active events of a host."""
         named = select(ReportedEventHost.reported_event_id).where(ReportedEventHost.host_id == host_id)
         return ReportedEvent.withdrawn_at.is_(None) & or_(
@@ -65,7 +65,7 @@ class ReportedEvent(Base):
         )
 
     @staticmethod
-    def within(from_ns: int, to_ns: int) -> ColumnElement[bool]:
+    def build_range_condition(from_ns: int, to_ns: int) -> ColumnElement[bool]:
         """Return a condition for events that overlap a time range."""
         return (ReportedEvent.t_ns < to_ns) & (
             func.coalesce(ReportedEvent.end_ns, ReportedEvent.t_ns) >= from_ns

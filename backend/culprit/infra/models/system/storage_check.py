@@ -11,8 +11,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 from culprit.infra.models.base import Base, CreatedAt, Id, allow_values
 from culprit.json_types import Json
 
-LOOK_KINDS = ("measure", "check")
-LOOK_STATES = ("queued", "running", "done", "failed")
+CHECK_KINDS = ("measure", "check")
+CHECK_STATES = ("queued", "running", "done", "failed")
 
 
 class StorageCheck(Base):
@@ -20,8 +20,8 @@ class StorageCheck(Base):
 
     __tablename__ = "storage_check"
     __table_args__ = (
-        allow_values("kind", LOOK_KINDS),
-        allow_values("state", LOOK_STATES),
+        allow_values("kind", CHECK_KINDS),
+        allow_values("state", CHECK_STATES),
         Index(None, "kind", "id"),
     )
 

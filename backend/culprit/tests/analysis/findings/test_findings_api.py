@@ -93,3 +93,17 @@ def test_a_threshold_that_no_rule_has_is_refused(as_):
     requested = {"name": "F-NO-SUCH.warn", "value": 3, "why": "because"}
     refused = as_("admin").put(f"{API}/thresholds", json=requested)
     assert (refused.status_code, refused.json()["key"]) == (422, "threshold.unknown")
+
+
+def test_the_catalog_has_all_lists_and_is_sent_again_only_when_it_changed(db, as_):
+    viewer = as_("viewer")
+    answer = viewer.get(f"{API}/catalog")
+    catalog = answer.json()
+    for name, path in (("rules", "rules"), ("causes", "causes"), ("plans", "catalog/plans"),
+                       ("metrics", "catalog/metrics"), ("collectors", "catalog/collectors")):  # fmt: skip
+        assert catalog[name] == viewer.get(f"{API}/{path}").json()
+    assert answer.headers["cache-control"] == "private, no-cache"
+    plain = viewer.get(f"{API}/catalog", headers={"Accept-Encoding": "identity"})
+    assert plain.json() == catalog and "content-encoding" not in plain.headers
+    again = viewer.get(f"{API}/catalog", headers={"If-None-Match": answer.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")

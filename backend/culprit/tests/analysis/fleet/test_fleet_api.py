@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 from culprit.accounts import dependencies
 from culprit.analysis.fleet import queries
-from culprit.analysis.fleet.peers import LEAST
+from culprit.analysis.fleet.peers import MIN_STEP_BY_UNIT
 from culprit.domain.rules.readings import get_unit
 from culprit.domain.rules.registry import RULES
 from culprit.infra.db.clock import utc_now
@@ -167,7 +167,7 @@ def test_fleet_query_count_does_not_depend_on_hosts(
     # The time of the last use of the token is stored once per interval, which a slow test could cross.
     monkeypatch.setattr(dependencies, "LAST_SEEN_INTERVAL", timedelta(days=1))
     most_hosts = 60
-    monkeypatch.setattr(queries, "MOST_HOSTS", most_hosts)
+    monkeypatch.setattr(queries, "MAX_HOSTS", most_hosts)
     counts: dict[int, dict[str, int]] = {}
     names = [f"h{at:03}" for at in range(most_hosts + 1)]
     added = 0
@@ -192,7 +192,7 @@ def test_fleet_query_count_does_not_depend_on_hosts(
 
 @pytest.mark.parametrize("unit", sorted({get_unit(rule.measure) for rule in RULES.values()}))
 def test_least_has_a_positive_difference_for_each_unit(unit: str) -> None:
-    assert LEAST[unit] > 0
+    assert MIN_STEP_BY_UNIT[unit] > 0
 
 
 VIEWS = ("use", "findings", "peers?label=role")

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 import zstandard
-from culprit.captures.imports.service import EXAMPLE
+from culprit.captures.imports.service import EXAMPLE_BUNDLE
 from culprit.infra.models.captures.run import Run
 from culprit.infra.models.captures.run_collector import RunCollector
 from culprit.infra.models.evidence.profile import Profile
@@ -79,7 +79,7 @@ def test_opening_it_twice_is_opening_it_once(example, as_):
 
 
 def test_imported_run_is_visible_to_scoped_importer(as_, session):
-    answer = as_("scoped").post("/api/v1/imports", files={"file": ("b", EXAMPLE.read_bytes())})
+    answer = as_("scoped").post("/api/v1/imports", files={"file": ("b", EXAMPLE_BUNDLE.read_bytes())})
     assert answer.status_code == 201, answer.text
     host_id = answer.json()["runs"][0]["host"]["id"]
     assert as_("scoped").get(f"/api/v1/hosts/{host_id}/timeline").status_code == 200
@@ -88,7 +88,7 @@ def test_imported_run_is_visible_to_scoped_importer(as_, session):
 
 @pytest.mark.parametrize("share", [0.02, 0.5, 0.97])
 def test_a_cut_bundle_keeps_what_is_complete(as_, session, share):
-    data = EXAMPLE.read_bytes()
+    data = EXAMPLE_BUNDLE.read_bytes()
     answer = as_("investigator").post(
         "/api/v1/imports", files={"file": ("b", data[: int(len(data) * share)])}, data={"kind": "bundle"}
     )
@@ -102,7 +102,7 @@ def test_a_cut_bundle_keeps_what_is_complete(as_, session, share):
 
 
 def test_example_contains_no_data_of_its_source_host():
-    data = EXAMPLE.read_bytes()
+    data = EXAMPLE_BUNDLE.read_bytes()
     assert len(data) < 3 << 20
     reader = FrameReader()
     frames = reader.feed(data)

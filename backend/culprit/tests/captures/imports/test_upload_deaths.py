@@ -17,7 +17,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from culprit.captures.imports.service import EXAMPLE
+from culprit.captures.imports.service import EXAMPLE_BUNDLE
 from culprit.captures.uploads import locks as claims
 from culprit.infra.db.session import Database
 from culprit.infra.sandbox import temp_files
@@ -27,7 +27,7 @@ from culprit.tests.support.web import free_port
 from culprit.tests.test_canaries import dump, forms
 
 API = "/api/v1/uploads"
-BUNDLE = EXAMPLE.read_bytes()
+BUNDLE = EXAMPLE_BUNDLE.read_bytes()
 
 
 @dataclass
@@ -180,7 +180,7 @@ def test_what_a_killed_child_was_reading_goes_and_what_is_held_stays(tmp_path: P
 def test_a_worker_clears_away_what_other_processes_left(config: Settings) -> None:
     work = config.home / "work"
     work.mkdir()
-    mine = temp_files.new_directory(work, "read-")
+    mine = temp_files.create_temp_directory(work, "read-")
     (work / "read-left").mkdir()
     once = "from culprit.server.worker import WorkDirCleanupStep as Step; Step.run_once(object.__new__(Step))"
     subprocess.run([sys.executable, "-c", once], check=True)
@@ -198,7 +198,7 @@ def test_who_is_robbed_between_making_and_holding_makes_another(tmp_path: Path, 
         return lock(path, how)
 
     monkeypatch.setattr(temp_files, "_lock", swept)
-    result = temp_files.new_file(tmp_path / "one")
+    result = temp_files.create_temp_file(tmp_path / "one")
     assert robbed == [result.path] and result.path.exists()
     result.remove()
     result.remove()

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from culprit.captures.imports.service import EXAMPLE
+from culprit.captures.imports.service import EXAMPLE_BUNDLE
 from culprit.captures.uploads import locks as claims
 from culprit.infra.db.clock import utc_now
 from culprit.infra.db.unit_of_work import unit_of_work
@@ -26,7 +26,7 @@ from sqlalchemy import func, select, update
 from starlette.requests import ClientDisconnect
 
 API = "/api/v1/uploads"
-BUNDLE = EXAMPLE.read_bytes()
+BUNDLE = EXAMPLE_BUNDLE.read_bytes()
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_the_address_hands_out_its_script(client, address) -> None:
         ({"expires_at": utc_now() - timedelta(seconds=1)}, 409, "has expired"),
         ({"revoked_at": utc_now()}, 409, "was revoked"),
         ({"claimed_until": utc_now() + timedelta(days=1)}, 409, "at this moment"),
-        ({"attempts": claims.MOST_ATTEMPTS}, 409, "too often"),
+        ({"attempts": claims.MAX_ATTEMPTS}, 409, "too often"),
     ],
 )
 def test_closed_upload_address_returns_reason(client, session, db, address, values, status, words) -> None:
@@ -180,7 +180,7 @@ def test_an_address_that_was_taken_away_meanwhile(client, session, db, address, 
 
 
 def test_nothing_that_comes_for_too_long_is_cut_off(client, as_, app, address, config, monkeypatch) -> None:
-    monkeypatch.setattr(claims, "QUIET_S", 0.01)
+    monkeypatch.setattr(claims, "MAX_PAUSE_S", 0.01)
     result, path = address()
     sent = asyncio.run(_request(app, path, [{"type": "http.request", "body": BUNDLE[:9], "more_body": True}]))
     assert sent[0]["status"] == 422 and b"9 bytes" in sent[1]["body"]

@@ -4,13 +4,17 @@ from uuid import UUID
 
 import pytest
 from culprit.evidence.profiles.file_cache import PROFILES
+from culprit.evidence.view_queries import list_schedules
 from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.captures.run_collector import RunCollector
 from culprit.infra.models.evidence.profile import Profile
 from culprit.infra.models.evidence.profile_comparison import ProfileComparison
 from culprit.jobs.ingest import locks as build_claims
 from culprit.jobs.ingest.build_comparison import build_comparison
 from culprit.jobs.ingest.build_profile import build_profile
 from culprit.jobs.ingest.ingest_run import ingest_run
+from culprit.tests.support import runs
 from sqlalchemy import select, update
 
 pytestmark = pytest.mark.long(30)
@@ -156,7 +160,6 @@ EPOCH = 1_790_000_000
 
 def test_requests_of_an_application_are_units_of_work(as_, session, db, config):
     """Two recordings with access logs: per request, `checksum` takes 10 % more."""
-    from culprit.tests.support import runs
 
     from collectors.tests.recorded_profiles import captured
 
@@ -273,10 +276,6 @@ def test_hostile_names_stay_text(as_, profile):
 
 
 def test_scheduler_events(as_, session, db, config):
-    from culprit.infra.db.unit_of_work import unit_of_work
-    from culprit.infra.models.captures.run_collector import RunCollector
-    from culprit.tests.support import runs
-
     waiting = runs.waiting_run(
         db,
         artifact_store(),
@@ -312,6 +311,38 @@ def test_scheduler_events(as_, session, db, config):
     assert client.get(f"/api/v1/runs/{waiting.run_id}/sched/tracks?tid=99").json()["wakeups_total"] == 0
     answer = client.get(f"/api/v1/profiles/{profile.id}/tree")
     assert (answer.status_code, answer.json()["key"]) == (409, "profile.no_stacks")
+    check_second_recording(client, session, db, waiting.run_id, profile)
+
+
+def check_second_recording(client, session, db, run_id, recorded):
+    """Check that a recording with stacks is selected only by its ID, and that no rule reads it."""
+    session.refresh(recorded)
+    with unit_of_work(db.sessions) as other:
+        collector = RunCollector(id=UUID(int=1), run_id=run_id, collector="wall_time", state="done")
+        other.add(collector)
+        other.flush()
+        columns = {name: getattr(recorded, name) for name in ("event", "unit", "state", "store_key")}
+        source = {"reader": "perf_data"}
+        # Its ID precedes the other, so the order of IDs does not decide.
+        other.add(
+            Profile(
+                id=UUID(int=2),
+                run_id=run_id,
+                run_collector_id=collector.id,
+                kind="sched",
+                source=source,
+                **columns,
+            )
+        )
+    url = f"/api/v1/runs/{run_id}/sched"
+    assert client.get(url).json()["profile_id"] == str(recorded.id)
+    assert client.get(f"{url}?profile={UUID(int=2)}").json()["profile_id"] == str(UUID(int=2))
+    assert client.get(f"{url}/tracks?profile={UUID(int=2)}").json()["cpus"]
+    missing = client.get(f"{url}?profile={UUID(int=3)}")
+    assert (missing.status_code, missing.json()["key"]) == (404, "run.no_sched")
+    collectors = session.scalars(select(RunCollector.id).where(RunCollector.run_id == run_id)).all()
+    assert UUID(int=1) in collectors
+    assert [item.id for item in list_schedules(session, collectors)] == [recorded.id]
 
 
 def test_run_lists_profiles_and_artifacts(as_, profile, session):

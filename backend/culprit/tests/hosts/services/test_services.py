@@ -26,7 +26,7 @@ from culprit.infra.models.hosts.network_rule import NetworkRule
 from culprit.infra.models.hosts.service import Service
 from culprit.infra.vault import Vault, get_vault
 from culprit.jobs.analysis.evaluate_run import evaluate_run
-from culprit.jobs.ingest.fetch_service_metrics import fetch_service_metrics, window_of
+from culprit.jobs.ingest.fetch_service_metrics import build_query_range, fetch_service_metrics
 from culprit.jobs.ingest.ingest_run import ingest_run
 from culprit.tests.support import runs
 from culprit.tests.support.web import free_port, prometheus, reply, web
@@ -296,10 +296,10 @@ def test_hosts_without_such_a_service_are_left_alone(admin, db, session) -> None
 
 
 def test_the_window_has_margins_and_no_future() -> None:
-    window = window_of(1_000 * 10**9, 1_300 * 10**9, now_s=1_310)
+    window = build_query_range(1_000 * 10**9, 1_300 * 10**9, now_s=1_310)
     assert (window.start_s, window.end_s, window.step_s) == (700, 1_310, 2)
-    assert window_of(1_000 * 10**9, 1_001 * 10**9, now_s=9_999).start_s == 940
-    assert window_of(10**15, 10**15 + 86_400 * 10**9, now_s=1e9).start_s == 1e6 - 900
+    assert build_query_range(1_000 * 10**9, 1_001 * 10**9, now_s=9_999).start_s == 940
+    assert build_query_range(10**15, 10**15 + 86_400 * 10**9, now_s=1e9).start_s == 1e6 - 900
 
 
 @pytest.mark.skipif(shutil.which("prometheus") is None, reason="no prometheus here")

@@ -10,6 +10,6 @@ from culprit.jobs.verification import schedule, state
 
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch):
-    monkeypatch.setattr(schedule, "SETTLED", timedelta(0))
+    monkeypatch.setattr(schedule, "SETTLING_TIME", timedelta(0))
     monkeypatch.setattr(schedule, "WIDE_PAUSE", timedelta(0))
-    monkeypatch.setattr(state, "PAUSE", timedelta(0))
+    monkeypatch.setattr(state, "CAPTURE_PAUSE", timedelta(0))

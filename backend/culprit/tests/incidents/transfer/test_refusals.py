@@ -252,16 +252,16 @@ def _nothing_is_there(session):
 
 def test_an_import_that_is_cut_in_the_middle_leaves_no_row_and_can_be_done_again(as_, session, monkeypatch):
     """Its bytes are in the store by then, and no row names them: the next check of the store finds them."""
-    client, whole = as_("investigator"), RowWriter._evidence
+    client, whole = as_("investigator"), RowWriter._add_evidence
 
     def dies(self, incident):
         whole(self, incident)
         raise ConnectionError("the server went away")
 
-    monkeypatch.setattr(RowWriter, "_evidence", dies)
+    monkeypatch.setattr(RowWriter, "_add_evidence", dies)
     with pytest.raises(ConnectionError):
         client.post(f"{API}/incidents/import", files={"file": ("x.zip", bundle())})
-    monkeypatch.setattr(RowWriter, "_evidence", whole)
+    monkeypatch.setattr(RowWriter, "_add_evidence", whole)
     _nothing_is_there(session)
     assert [item.sha256 for item in artifact_store().walk()] == [SHA]
     monkeypatch.setattr(check, "MIN_AGE", timedelta(seconds=-1))

@@ -1,5 +1,6 @@
 """Profiles that are computed from events of the kernel, and control groups: a real sshd, perf and workers."""
 
+import os
 import subprocess
 from collections import Counter
 from contextlib import ExitStack
@@ -15,6 +16,7 @@ from sqlalchemy import select
 
 from collectors.parse.perf import perf_data
 from collectors.profiles.samples import SampleTable
+from collectors.profiles.scheduling import NOT_KNOWN, WOKEN, SchedTable
 
 pytestmark = [
     pytest.mark.long(120),
@@ -42,11 +44,41 @@ int main(void) {
 """
 
 
+FAULTS = """
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+volatile unsigned long sum;
+__attribute__((noinline)) void read_pages(const unsigned char *bytes, long size) {
+    for (long at = 0; at < size; at += 1 << 20) sum += bytes[at];
+}
+int main(int argc, char **argv) {
+    struct timespec pause = {0, 100000000};
+    int file = open(argv[1], O_RDONLY);
+    long size = lseek(file, 0, SEEK_END);
+    for (;;) {
+        posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+        unsigned char *bytes = mmap(0, size, PROT_READ, MAP_PRIVATE, file, 0);
+        madvise(bytes, size, MADV_RANDOM);
+        read_pages(bytes, size);
+        munmap(bytes, size);
+        nanosleep(&pause, 0);
+    }
+}
+"""
+
+
+def compile_program(folder: Path, name: str, code: str) -> Path:
+    source, program = folder / f"{name}.c", folder / name
+    source.write_text(code)
+    subprocess.run(["gcc", "-O1", "-fno-omit-frame-pointer", "-pthread", "-o", program, source], check=True)
+    return program
+
+
 @pytest.fixture
 def locks(tmp_path: Path):
-    source, program = tmp_path / "locks.c", tmp_path / "lock-holder"
-    source.write_text(LOCKS)
-    subprocess.run(["gcc", "-O1", "-fno-omit-frame-pointer", "-pthread", "-o", program, source], check=True)
+    program = compile_program(tmp_path, "lock-holder", LOCKS)
     with ExitStack() as stack:
         child = stack.enter_context(subprocess.Popen([program]))
         stack.callback(child.kill)
@@ -86,10 +118,34 @@ def sum_by_frame(profile: StackProfile, depth: int) -> Counter[str]:
     return sums
 
 
+def check_schedule(profile: Profile, stacks: StackProfile, pid: int) -> None:
+    """Check that the scheduler events of a recording have the threads and the times of its stacks."""
+    assert profile.store_key is not None
+    schedule = SchedTable.load(artifact_store().path(profile.store_key))
+    threads = set(schedule.tid[schedule.pid == pid].tolist())
+    assert len(threads) == 3 and threads == set(stacks.table.tid.tolist()) - {pid}
+    # Other processes are in the schedule, too: it shows what ran instead.
+    assert set(schedule.pid.tolist()) > {pid}
+    begin, end = int(stacks.table.t_ns.min()), int(stacks.table.t_ns.max())
+    assert schedule.t0_ns - 1e9 < begin < end <= schedule.t1_ns
+    assert ((schedule.origin == WOKEN) & (schedule.wake_context != NOT_KNOWN)).any()
+    on_cpu = sum(
+        weight
+        for stack, weight in zip(stacks.table.stack.tolist(), stacks.table.weight.tolist(), strict=True)
+        if "on CPU" in {stacks.names[frame] for frame in stacks.table.trie.path(stack)}
+    )
+    ran = schedule.len_ns[np.isin(schedule.tid[schedule.task], list(threads))].sum()
+    assert on_cpu == pytest.approx(ran, rel=0.05)
+
+
 def test_the_time_of_a_process_is_on_and_off_the_cpu(lab, locks):
-    [profile] = record(lab, ("wall_time",), {"kind": "process", "value": str(locks)})
-    assert (profile.kind, profile.unit, profile.event) == ("wall_time", "ns", "wall_time")
+    profiles = record(lab, ("wall_time",), {"kind": "process", "value": str(locks)})
+    by_kind = {profile.kind: profile for profile in profiles}
+    assert by_kind.keys() == {"wall_time", "sched"} and len(profiles) == 2
+    profile = by_kind["wall_time"]
+    assert (profile.unit, profile.event) == ("ns", "wall_time")
     stacks = load(profile)
+    check_schedule(by_kind["sched"], stacks, locks)
     assert set(stacks.table.pid) == {locks}
     parts = sum_by_frame(stacks, 2)
     assert {"on CPU", "blocked"} <= parts.keys() <= {"on CPU", "blocked", "runnable"}
@@ -126,6 +182,37 @@ def test_requests_of_a_program_are_time_bytes_and_numbers(lab, tmp_path):
     [size] = [profile for profile in profiles if profile.event == "bytes"]
     by_program = sum_by_frame(load(size), 1)
     assert by_program["dd"] >= 16 * 65536
+
+
+def test_page_faults_are_below_the_code_that_touches_the_pages(lab, tmp_path):
+    program, file = compile_program(tmp_path, "page-reader", FAULTS), tmp_path / "pages"
+    file.write_bytes(bytes(32 << 20))
+    with file.open("rb") as written:
+        os.fsync(written.fileno())
+    with subprocess.Popen([program, str(file)]) as child:
+        try:
+            before = count_major_faults(child.pid)
+            profiles = record(lab, ("pagefault_stacks",))
+            faults = count_major_faults(child.pid) - before
+        finally:
+            child.kill()
+    if faults == 0:
+        pytest.skip("pages of files are always in memory on this machine")
+    [profile] = profiles
+    assert (profile.kind, profile.unit) == ("page_faults", "samples")
+    stacks = load(profile)
+    own = [
+        {stacks.names[frame] for frame in stacks.table.trie.path(stack)}
+        for stack in stacks.table.stack[stacks.table.pid == child.pid].tolist()
+    ]
+    # Each fault of the window is a sample. The process was counted for a little longer.
+    assert 0 < len(own) <= faults
+    assert sum("read_pages" in frames for frames in own) > 0.9 * len(own), profile.naming
+
+
+def count_major_faults(pid: int) -> int:
+    """The major faults of a process until now, as the kernel counts them."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[9])
 
 
 def test_samples_are_filtered_by_the_control_group_of_their_process(lab):

@@ -1,5 +1,6 @@
 """Functions are named by the server: a real sshd, perf and workers; what the host sends is its perf.data and symbols."""
 
+import re
 import shutil
 import subprocess
 import time
@@ -9,8 +10,11 @@ from pathlib import Path
 
 import pytest
 from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.db.unit_of_work import unit_of_work
+from culprit.infra.models.evidence.debuginfod_server import DebuginfodServer
 from culprit.infra.models.evidence.profile import Profile
 from culprit.infra.models.evidence.symbol_file import SymbolFile
+from culprit.tests.support import debuginfod
 from sqlalchemy import select
 
 from collectors.parse.perf import perf_data
@@ -53,7 +57,9 @@ def record(lab, host, collector="perf_record", scope=None):
 
     def built():
         with lab.db.sessions() as session:
-            profile = session.scalar(select(Profile).where(Profile.run_id == run.id))
+            # A recording of context switches also has a profile with the scheduler events.
+            query = select(Profile).where(Profile.run_id == run.id, Profile.kind != "sched")
+            profile = session.scalar(query)
             return profile if profile and profile.state in ("ready", "failed") else None
 
     return run, lab.until(built, 90, "a profile")
@@ -127,6 +133,29 @@ def test_a_stripped_program_has_modules_and_offsets_with_the_reason(lab, busy):
     own = {name for name, module in list_frames(load_table(profile)) if module == str(busy)}
     assert own and all(name.startswith(f"{busy.name}+0x") for name in own)
     assert unnamed(profile)[str(busy)] == "naming.stripped"
+
+
+def test_a_stripped_program_is_named_by_a_debuginfod_server(lab, tmp_path):
+    program = debuginfod.build_program(tmp_path)
+    host = lab.add_host(lab.sshd())
+    with debuginfod.debuginfod(program) as server:
+        with unit_of_work(lab.db.sessions) as session:
+            session.add(DebuginfodServer(url=server.url))
+        lab.worker()
+        lab.worker("parse")
+        with process(program.path):
+            run, profile = record(lab, host)
+            assert (debuginfod.FUNCTION, str(program.path)) in list_frames(load_table(profile))
+            assert str(program.path) not in unnamed(profile)
+            fetch = lab.collectors(run.id)["debug_files"]
+            assert (fetch.state, fetch.method, fetch.reason) == ("done", "debuginfod", None)
+            requests = [path for path, _ in server.requests]
+            assert requests.count(program.request) == 1
+            assert all(re.fullmatch("/buildid/[0-9a-f]{40}/debuginfo", path) for path in requests)
+            _, profile = record(lab, host)
+            assert (debuginfod.FUNCTION, str(program.path)) in list_frames(load_table(profile))
+            paths = [path for path, _ in server.requests]
+            assert len(set(paths)) == len(paths), "each build ID is requested once"
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")

@@ -129,7 +129,7 @@ def test_eight_floods_at_once_grow_neither_the_worker_nor_its_children(floods, t
         "ssh.flood"
     }
     # Either the window of the channel or the limit of bytes ends it first.
-    assert results["no_window"].failure.key in {"ssh.cut", "ssh.flood"}
+    assert results["no_window"].failure.key in {"ssh.protocol", "ssh.flood"}
 
 
 def test_hostile_values_affect_only_their_own_fields(lab, peer_of):

@@ -92,7 +92,7 @@ def settled(lab, host, stream: bytes):
     run_id = lab.run(capture).id
     with unit_of_work(lab.db.sessions) as session:
         claim = leases.claim_run(session, run_id, "worker@test:1")
-    spool = Spool.of(get_settings().home, run_id, claim.fence)
+    spool = Spool.create(get_settings().home, run_id, claim.fence)
     order = SimpleNamespace(tier="light")
     state = run_capture._store_and_commit(claim, order, received(stream, spool), spool)
     spool.discard()
@@ -170,11 +170,11 @@ def test_recovered_evidence_that_cannot_be_stored_does_not_stop_the_next(lab, ho
         run_id = lab.run(capture).id
         with unit_of_work(lab.db.sessions) as session:
             claim = leases.claim_run(session, run_id, "worker@gone:1")
-        spool = Spool.of(get_settings().home, run_id, claim.fence)
+        spool = Spool.create(get_settings().home, run_id, claim.fence)
         result = received(frame("hello", HELLO) + PART + outcome("vmstat"), spool)
         result.output.outcomes["vmstat"]["version"] = version
         plan = {"do": "ingest"}
-        spool.keep(
+        spool.write_outcome(
             {
                 "result": result.as_json(),
                 "clock": None,

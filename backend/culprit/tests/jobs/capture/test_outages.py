@@ -138,6 +138,24 @@ def test_the_broker_dies_in_mid_run_and_nothing_is_lost(own_lab, engines):
     own_lab.until_runs(second, *NORMAL_END)
 
 
+def test_worker_that_could_not_acknowledge_its_last_message_takes_new_messages(own_lab, engines):
+    """kombu kept the place of the message, so a worker with a single place took no message any more."""
+    _, valkey = engines
+    hosts = [own_lab.add_host(own_lab.sshd()) for _ in range(2)]
+    worker = own_lab.worker(CULPRIT_SSH_CONCURRENCY="1")
+    own_lab.scheduler()
+    captures = [own_lab.capture(host, seconds=4) for host in hosts]
+    own_lab.until(lambda: any(own_lab.run(item).progress for item in captures), 60, "a collector that runs")
+    valkey.child.send_signal(signal.SIGKILL)
+    valkey.child.wait()
+    for capture in captures:
+        own_lab.until_runs(capture, *NORMAL_END)
+    own_lab.until(lambda: "Couldn't ack" in worker.log.read_text(), 30, "a message without acknowledgement")
+    valkey.restart()
+    own_lab.until(valkey.is_ready, 30, "the broker")
+    own_lab.until_runs(own_lab.capture(hosts[0], seconds=1), *NORMAL_END, seconds=60)
+
+
 def test_spooled_result_of_dead_worker_is_committed_by_next_worker(own_lab, tmp_path):
     host = own_lab.add_host(own_lab.sshd())
     runs = [own_lab.run(own_lab.capture(host)).id for _ in range(2)]
@@ -146,7 +164,7 @@ def test_spooled_result_of_dead_worker_is_committed_by_next_worker(own_lab, tmp_
         with unit_of_work(own_lab.db.sessions) as session:
             claims.append(leases.claim_run(session, run_id, "worker@gone:1"))
             claim = claims[-1]
-            spool = Spool.of(get_settings().home, run_id, claim.fence)
+            spool = Spool.create(get_settings().home, run_id, claim.fence)
             data = spool.directory / "00001"
             data.write_bytes(b"procs -----------memory----------\n")
             digest = hashlib.sha256(data.read_bytes()).hexdigest()
@@ -155,7 +173,7 @@ def test_spooled_result_of_dead_worker_is_committed_by_next_worker(own_lab, tmp_
                 "encoding": "identity", "complete": True, "path": str(data),
             }  # fmt: skip
             result = SessionResult(RunnerOutput(parts=[part]))
-            spool.keep(
+            spool.write_outcome(
                 {
                     "result": result.as_json(),
                     "clock": None,

@@ -2,13 +2,11 @@
 
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import paramiko
 import pytest
 from culprit.infra.sandbox.fork_server import ForkServer
-from culprit.infra.ssh.connection import SshHop
-from culprit.infra.ssh.keys import Login, PublicKey
 from culprit.jobs.capture.session import pack_hop
 from culprit.jobs.capture.session_supervisor import (
     ChildDiedError,
@@ -17,34 +15,18 @@ from culprit.jobs.capture.session_supervisor import (
     supervise_session,
 )
 from culprit.jobs.capture.ssh_pool import SESSION
-from culprit.tests.support.rude_server import AFTER_LOGIN, BEFORE_LOGIN, RudeServer
-from culprit.tests.support.sshd import LOOPBACK, make_key
+from culprit.tests.support.misbehaving_server import run_misbehaving_servers
+from culprit.tests.support.protocol_violations import VIOLATIONS
+from culprit.tests.support.sshd import LOOPBACK
 
 pytestmark = pytest.mark.long(50)
 
 SILENCE_S = 3.0
 HANG = "culprit.tests.support.programs:hang"
-RIGHT_KIND = {
-    "silent": "banner_timeout",
-    "banner_drip": "banner_timeout",
-    "banner_junk": "banner_timeout not_ssh",
-    "not_ssh": "not_ssh kex",
-    "close_at_once": "cut",
-    "kex_hang": "kex_timeout",
-    "old_kex": "kex",
-    "auth_hang": "auth_timeout",
-    "channel_hang": "channel_timeout",
-    "channel_refused": "channel",
-    "exec_hang": "exec_timeout",
-    "exec_refused": "exec",
-    "mute": "no_answer silent",
-    "no_exit_status": "cut",
-    "drip": "no_answer",
-    "stdout_flood": "flood no_answer",
-    "stderr_flood": "flood",
-    "hangs_after_some": "no_answer silent",
-    "reset": "cut",
-}
+#: A command of a capture must answer first. This limit of the child passes before that of its silence.
+ANSWER_S = 2.0
+KINDS_WITHOUT_ANSWER = {"silent": "no_answer", "deadline": "no_answer", "ended": "no_shell"}
+CASES = [name for name, case in VIOLATIONS.items() if case.at == "host"]
 
 
 @pytest.fixture(scope="module")
@@ -56,13 +38,9 @@ def server():
 
 
 @pytest.fixture(scope="module")
-def host_key():
-    return paramiko.RSAKey.generate(2048)
-
-
-@pytest.fixture(scope="module")
-def client_key(tmp_path_factory):
-    return make_key(tmp_path_factory.mktemp("client") / "key")
+def servers(tmp_path_factory):
+    with run_misbehaving_servers(tmp_path_factory.mktemp("servers")) as hops:
+        yield hops
 
 
 def build_options(**changes):
@@ -80,25 +58,25 @@ def build_options(**changes):
 
 def job(hop, spool):
     rules = [[LOOPBACK.cidr, LOOPBACK.port_from, LOOPBACK.port_to]]
-    timeouts = {"connect_s": SILENCE_S, "step_s": SILENCE_S}
+    timeouts = {"connect_s": ANSWER_S, "step_s": ANSWER_S}
     return {"hops": [pack_hop(hop)], "rules": rules, "timeouts": timeouts, "spool": str(spool)}
 
 
-def hop_to(port, host_key, client_key):
-    key = PublicKey("ssh-rsa", host_key.asbytes())
-    return SshHop("lab", "127.0.0.1", port, Login("key", "root", client_key), key)
+@pytest.mark.parametrize("step", sorted({VIOLATIONS[name].step for name in CASES}))
+def test_supervise_session_raises_error_of_each_violation(server, tmp_path_factory, servers, step):
+    names = [name for name in CASES if VIOLATIONS[name].step == step]
 
-
-@pytest.mark.parametrize("how", BEFORE_LOGIN + AFTER_LOGIN)
-def test_supervise_session_raises_error_of_each_misbehavior(server, host_key, client_key, tmp_path, how):
-    rude = RudeServer(how, host_key)
-    try:
-        with server.child(SESSION, job(hop_to(rude.port, host_key, client_key), tmp_path)) as child:
+    def supervise(name):
+        spool = tmp_path_factory.mktemp(name)
+        with server.child(SESSION, job(servers[name][0], spool)) as child:
             result = supervise_session(child, build_options())
-        assert result.failure.key.removeprefix("ssh.") in RIGHT_KIND[how].split()
-        assert not Path(f"/proc/{child.pid}").exists() or "Z" in Path(f"/proc/{child.pid}/stat").read_text()
-    finally:
-        rude.close()
+        stat = Path(f"/proc/{child.pid}/stat")
+        return name, result.failure.key.removeprefix("ssh."), stat.exists() and " Z " not in stat.read_text()
+
+    with ThreadPoolExecutor(8) as pool:
+        endings = list(pool.map(supervise, names))
+    kinds = {name: VIOLATIONS[name].kind for name in names}
+    assert endings == [(name, KINDS_WITHOUT_ANSWER.get(kind, kind), False) for name, kind in kinds.items()]
 
 
 def test_supervisor_kills_child_that_ignores_its_limits(server):
@@ -111,14 +89,10 @@ def test_supervisor_kills_child_that_ignores_its_limits(server):
     assert not result.output.has_output
 
 
-def test_supervisor_kills_frozen_child(server, host_key, client_key, tmp_path):
-    rude = RudeServer("mute", host_key)
-    try:
-        with server.child(SESSION, job(hop_to(rude.port, host_key, client_key), tmp_path)) as child:
-            subprocess.run(["kill", "-STOP", str(child.pid)], check=True)
-            assert supervise_session(child, build_options()).failure is not None
-    finally:
-        rude.close()
+def test_supervisor_kills_frozen_child(server, servers, tmp_path):
+    with server.child(SESSION, job(servers["host-output-hang"][0], tmp_path)) as child:
+        subprocess.run(["kill", "-STOP", str(child.pid)], check=True)
+        assert supervise_session(child, build_options()).failure is not None
 
 
 def test_a_killed_child_is_no_fault_of_the_host(server):

@@ -162,10 +162,10 @@ def bombs(monkeypatch, tmp_path):
     )
     monkeypatch.setattr(parse_run, "MODULE", "bombs")
     monkeypatch.setattr(workflow, "LIMITS", SandboxLimits(address_space=700 << 20, cpu_s=20, wall_s=60))
-    environment = process._environment
+    environment = process._build_environment
     monkeypatch.setattr(
         process,
-        "_environment",
+        "_build_environment",
         lambda: environment() | {"PYTHONPATH": f"{environment()['PYTHONPATH']}:{tmp_path}"},
     )
 

@@ -13,7 +13,13 @@ from culprit.infra.db.unit_of_work import unit_of_work
 from culprit.infra.models.captures.run import Run
 from culprit.infra.models.evidence.event import StoredEvent
 from culprit.jobs.ingest.ingest_run import ingest_run
-from culprit.jobs.ingest.store_events import _NEAR, NEAREST, ExistingEvent, match_repeated_events, same_key
+from culprit.jobs.ingest.store_events import (
+    _NEAREST_EVENTS,
+    MAX_NEIGHBORS,
+    ExistingEvent,
+    match_repeated_events,
+    same_key,
+)
 from culprit.tests.support import runs
 from hypothesis import given
 from hypothesis import strategies as st
@@ -147,7 +153,7 @@ def test_store_events_stays_fast_after_a_year_of_equal_lines(db, config, host):
         connection.execute(text("ANALYZE event"))
         requested = {"keys": [key, key, key, new], "times": [5 * S, 9_000 * S, 19_999 * S, 10 * S]}
         plan = connection.execute(
-            text(f"EXPLAIN (ANALYZE, FORMAT JSON) {_NEAR.text}"), requested
+            text(f"EXPLAIN (ANALYZE, FORMAT JSON) {_NEAREST_EVENTS.text}"), requested
         ).scalar_one()
     nodes, scans = [plan[0]["Plan"]], []
     while nodes:
@@ -155,4 +161,4 @@ def test_store_events_stays_fast_after_a_year_of_equal_lines(db, config, host):
         nodes += node.get("Plans", [])
         scans += [node] if node.get("Relation Name") == "event" else []
     assert {scan["Index Name"] for scan in scans} == {"ix_event_same"}
-    assert max(scan["Actual Rows"] + scan.get("Rows Removed by Filter", 0) for scan in scans) <= NEAREST
+    assert max(scan["Actual Rows"] + scan.get("Rows Removed by Filter", 0) for scan in scans) <= MAX_NEIGHBORS

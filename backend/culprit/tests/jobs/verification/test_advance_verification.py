@@ -183,7 +183,7 @@ def test_captures_that_come_to_nothing_are_taken_again_but_not_for_ever(case):
     case.before(host, busy=40.0)
     requested = case.ask(case.fix(host))
     result = case.play(requested, 20.0, fails=True)
-    assert len(case.taken(requested)) == verify_fix.SPARE + 1
+    assert len(case.taken(requested)) == verify_fix.MAX_FAILED_CAPTURES + 1
     assert result["reasons"][0]["key"] == "verify.few_windows"
 
 

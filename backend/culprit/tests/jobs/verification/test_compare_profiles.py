@@ -82,7 +82,7 @@ def test_comparison_needs_profiles_on_both_sides(case):
 
 
 def test_comparison_uses_latest_profiles_of_each_host(case, monkeypatch):
-    monkeypatch.setattr(compare_profiles, "MOST", 2)
+    monkeypatch.setattr(compare_profiles, "MAX_PROFILES", 2)
     hosts = [case.host(f"web{at}") for at in range(2)]
     case.before(*hosts, busy=40.0)
     profiled(case, select(Run), SLOW)

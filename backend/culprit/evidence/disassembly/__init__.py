@@ -1,0 +1,1 @@
+"""Instructions of single functions, with the samples of each."""

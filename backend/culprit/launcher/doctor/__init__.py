@@ -1,0 +1,1 @@
+"""Command `./culprit doctor`: what is wrong with this installation, and what repairs it."""

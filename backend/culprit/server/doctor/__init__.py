@@ -1,0 +1,1 @@
+"""Check an installation: its settings, files, database, queue, store and processes."""
