@@ -1,4 +1,4 @@
-/** The API as the screens see it: every subject's routes, and the one way to ask them. */
+/** The mock API: the routes of all resources, and the function that answers a request. */
 import "./admin.ts";
 import "./captures/captures.ts";
 import "./incidents/comments.ts";
@@ -13,6 +13,7 @@ import "./incidents/incidentWrites.ts";
 import "./analysis/playbooks.ts";
 import "./incidents/reports.ts";
 import "./captures/differences.ts";
+import "./captures/disassembly.ts";
 import "./captures/events.ts";
 import "./captures/uploads.ts";
 import "./automation/schedules.ts";
@@ -20,19 +21,20 @@ import "./captures/storage.ts";
 import "./automation/watchers.ts";
 import "./automation/triggers.ts";
 import "./captures/charts.ts";
-import { type MockAnswer, type MockRequest, problem, ROUTES } from "./server/routes.ts";
+import { MOCK_ROUTES, type MockAnswer, type MockRequest, respondProblem } from "./server/routes.ts";
 import { state } from "./server/state.ts";
 
 export type { MockAnswer, MockRequest };
 export { state };
 
-/** Answers one request. */
-export function answer(request: MockRequest): MockAnswer {
-  if (!state.signedIn && !request.path.startsWith("/session")) return problem(401, "auth.needed", "Sign in.");
-  for (const [method, pattern, handler] of ROUTES) {
+/** Return the answer to a request. */
+export function answerRequest(request: MockRequest): MockAnswer {
+  if (!state.signedIn && !request.path.startsWith("/session"))
+    return respondProblem(401, "auth.needed", "Sign in.");
+  for (const [method, pattern, handler] of MOCK_ROUTES) {
     if (method !== request.method) continue;
     const match = pattern.exec(request.path);
     if (match) return handler(request, ...match.slice(1));
   }
-  return problem(404, "request.no_such_path", `${request.method} ${request.path}`);
+  return respondProblem(404, "request.no_such_path", `${request.method} ${request.path}`);
 }

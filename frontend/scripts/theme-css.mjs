@@ -9,7 +9,7 @@ import {
   defaultCssVariablesResolver,
   mergeMantineTheme,
 } from "@mantine/core";
-import { resolver, theme } from "../src/app/theme.ts";
+import { resolveCssVariables, theme } from "../src/app/theme.ts";
 
 const target = resolve(dirname(fileURLToPath(import.meta.url)), "../src/app/theme.css");
 const whole = mergeMantineTheme(DEFAULT_THEME, theme);
@@ -18,7 +18,7 @@ const scheme = {
   dark: { "--mantine-color-scheme": "dark" },
   light: { "--mantine-color-scheme": "light" },
 };
-const parts = [scheme, defaultCssVariablesResolver(whole), resolver(whole)];
+const parts = [scheme, defaultCssVariablesResolver(whole), resolveCssVariables(whole)];
 const merged = Object.fromEntries(
   ["variables", "dark", "light"].map((kind) => [kind, Object.assign({}, ...parts.map((part) => part[kind]))]),
 );

@@ -1,7 +1,8 @@
 import "@testing-library/jest-dom/vitest";
 import { cleanup, configure } from "@testing-library/react";
 import { afterAll, afterEach, beforeAll } from "vitest";
-import { answerInstead, sent, server } from "../mock/server/msw";
+import { mockServer, overrideAnswer, sentRequests } from "../mock/server/msw";
+import { loadAllTexts, loadMessageTexts } from "./lib/text/catalog";
 import { startI18n } from "./lib/text/i18n";
 
 // A loaded machine is slow, and a whole document printed on failure hides the reason.
@@ -33,16 +34,19 @@ for (const [name, value] of [
   ["clientHeight", 600],
 ] as const)
   Object.defineProperty(HTMLElement.prototype, name, { value, configurable: true });
+// Every element is near the viewport.
+Reflect.deleteProperty(globalThis, "IntersectionObserver");
 Object.defineProperty(document, "fonts", { value: new EventTarget(), configurable: true });
 Element.prototype.scrollIntoView ??= () => undefined;
 
 beforeAll(async () => {
-  server.listen();
+  mockServer.listen();
   await startI18n("en");
+  await Promise.all([loadAllTexts(), ...["events", "incidents", "runs", "requests"].map(loadMessageTexts)]);
 });
 afterEach(() => {
   cleanup();
-  answerInstead(undefined);
-  sent.length = 0;
+  overrideAnswer(undefined);
+  sentRequests.length = 0;
 });
-afterAll(() => server.close());
+afterAll(() => mockServer.close());

@@ -1,44 +1,48 @@
 /** Findings, rules with their thresholds, and diagnoses. */
 import type { Threshold } from "../../src/features/rules/api.ts";
-import { id } from "../server/noise.ts";
-import { list, ok, problem, route } from "../server/routes.ts";
+import { COLLECTORS, METRICS, PLANS } from "../captures/catalog.ts";
+import { makeId } from "../server/pseudoRandom.ts";
+import { addRoute, respond, respondList, respondProblem } from "../server/routes.ts";
 import { state } from "../server/state.ts";
-import { allDiagnoses, cancelDiagnosis, readDiagnosis, startDiagnosis } from "./diagnosisRecords.ts";
-import { hostFindings, runFindings } from "./findings.ts";
+import { cancelDiagnosis, findDiagnosis, listDiagnoses, startDiagnosis } from "./diagnosisRecords.ts";
+import { createRunFindings, findHostFindings } from "./findings.ts";
 import { CAUSES, RULES } from "./knowledge.ts";
 
-route("GET", "/runs/:id/findings", (_, runId) => ok(runFindings(runId ?? "")));
-route("GET", "/hosts/:id/findings", (_, hostId) => ok(hostFindings(hostId ?? "")));
-route("GET", "/rules", () => ok(RULES));
-route("GET", "/causes", () => ok(CAUSES));
-route("GET", "/thresholds", () => ok(state.thresholds));
-route("PUT", "/thresholds", ({ body }) => {
+addRoute("GET", "/runs/:id/findings", (_, runId) => respond(createRunFindings(runId ?? "")));
+addRoute("GET", "/hosts/:id/findings", (_, hostId) => respond(findHostFindings(hostId ?? "")));
+addRoute("GET", "/catalog", () =>
+  respond({ rules: RULES, causes: CAUSES, metrics: METRICS, collectors: COLLECTORS, plans: PLANS }),
+);
+addRoute("GET", "/thresholds", () => respond(state.thresholds));
+addRoute("PUT", "/thresholds", ({ body }) => {
   const override = {
     label_name: null,
     label_value: null,
     host_id: null,
     ...body,
-    id: id("threshold", Math.random()),
+    id: makeId("threshold", Math.random()),
     default: 1,
     created_at: new Date().toISOString(),
   } as Threshold;
   state.thresholds.push(override);
-  return ok(override);
+  return respond(override);
 });
-route("DELETE", "/thresholds/:id", (_, thresholdId) => {
+addRoute("DELETE", "/thresholds/:id", (_, thresholdId) => {
   state.thresholds = state.thresholds.filter((threshold) => threshold.id !== thresholdId);
   return { status: 204 };
 });
-route("POST", "/diagnoses", ({ body }) => {
+addRoute("POST", "/diagnoses", ({ body }) => {
   const started = startDiagnosis(body);
-  return started ? ok(started, 201) : problem(404, "host.not_found", "No such host.");
+  return started ? respond(started, 201) : respondProblem(404, "host.not_found", "No such host.");
 });
-route("GET", "/diagnoses", ({ query }) => {
+addRoute("GET", "/diagnoses", ({ query }) => {
   const host = query.get("host");
-  return list(state.empty ? [] : allDiagnoses().filter((diagnosis) => !host || diagnosis.host.id === host));
+  return respondList(
+    state.empty ? [] : listDiagnoses().filter((diagnosis) => !host || diagnosis.host.id === host),
+  );
 });
-route("GET", "/diagnoses/:id", (_, diagnosisId) => {
-  const diagnosis = readDiagnosis(diagnosisId ?? "");
-  return diagnosis ? ok(diagnosis) : problem(404, "diagnosis.not_found", "No such diagnosis.");
+addRoute("GET", "/diagnoses/:id", (_, diagnosisId) => {
+  const diagnosis = findDiagnosis(diagnosisId ?? "");
+  return diagnosis ? respond(diagnosis) : respondProblem(404, "diagnosis.not_found", "No such diagnosis.");
 });
-route("POST", "/diagnoses/:id/cancel", (_, diagnosisId) => ok(cancelDiagnosis(diagnosisId ?? "")));
+addRoute("POST", "/diagnoses/:id/cancel", (_, diagnosisId) => respond(cancelDiagnosis(diagnosisId ?? "")));

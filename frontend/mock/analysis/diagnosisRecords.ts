@@ -1,15 +1,15 @@
-import type { Diagnosis, Difference } from "../../src/client/models.ts";
+import type { Diagnosis, PeerDifference } from "../../src/client/models.ts";
 import type { DiagnosisStage } from "../../src/features/diagnoses/api.ts";
 import type { Ranking } from "../../src/widgets/findings/api.ts";
-import { begin, cancel as cancelCapture, read } from "../captures/live.ts";
-import { id } from "../server/noise.ts";
-import { HOSTS } from "../world.ts";
-import { HEALTHY, HOST, RANKING, RUN, UNEXPLAINED } from "./findings.ts";
-import { CONSUMERS, DEEPER } from "./timeAccounts.ts";
+import { cancelCapture, findCapture, startCapture } from "../captures/live.ts";
+import { HOSTS } from "../dataset.ts";
+import { makeId } from "../server/pseudoRandom.ts";
+import { HEALTHY_RANKING, HOST, RUN, UNEXPLAINED_RANKING, UNHEALTHY_RANKING } from "./findings.ts";
+import { CONSUMERS, DEEPER_CAPTURES } from "./timeAccounts.ts";
 
 const stage = (captureId: string, extra: Partial<DiagnosisStage> = {}): DiagnosisStage => ({
   capture_id: captureId,
-  run_id: read(captureId)?.runs[0]?.id ?? null,
+  run_id: findCapture(captureId)?.runs[0]?.id ?? null,
   state: "done",
   tier: "light",
   seconds: 8,
@@ -22,12 +22,12 @@ const stage = (captureId: string, extra: Partial<DiagnosisStage> = {}): Diagnosi
   ...extra,
 });
 
-const NAMED: DiagnosisStage["named"] = RANKING.causes.map(({ id: cause, confidence }) => ({
+const NAMED: DiagnosisStage["named"] = UNHEALTHY_RANKING.causes.map(({ id: cause, confidence }) => ({
   cause,
   confidence: confidence === "possible" ? "possible" : "likely",
 }));
 
-const DIFFERENCES: Difference[] = [
+const DIFFERENCES: PeerDifference[] = [
   {
     kind: "setting",
     name: "cgroup_cpu[/svc/feed].quota_cores",
@@ -62,17 +62,17 @@ const DIFFERENCES: Difference[] = [
   },
 ];
 
-const result = (ranking: Ranking, differences: Difference[] = []): NonNullable<Diagnosis["result"]> => ({
+const result = (ranking: Ranking, differences: PeerDifference[] = []): NonNullable<Diagnosis["result"]> => ({
   ...ranking,
   refused: [],
   runs: [RUN],
-  baseline_run: id("run", HOST.id, 470),
+  baseline_run: makeId("run", HOST.id, 470),
   differences,
   seconds: 21.4,
 });
 
 const diagnosis = (number: number, extra: Partial<Diagnosis>): Diagnosis => ({
-  id: id("diagnosis", number),
+  id: makeId("diagnosis", number),
   number,
   host: { id: HOST.id, name: HOST.name },
   scope: {},
@@ -83,7 +83,7 @@ const diagnosis = (number: number, extra: Partial<Diagnosis>): Diagnosis => ({
   peers: [],
   reason: "",
   state: "done",
-  stages: [stage(id("capture", 470))],
+  stages: [stage(makeId("capture", 470))],
   result: null,
   failure: null,
   created_at: "2026-11-21T02:31:00Z",
@@ -96,14 +96,14 @@ export const DIAGNOSES: Diagnosis[] = [
   diagnosis(14, {
     scope: { kind: "cgroup", value: "/svc/feed" },
     reason: "p99 of feed is 2.3 s since 02:14",
-    baseline_run_id: id("run", HOST.id, 470),
+    baseline_run_id: makeId("run", HOST.id, 470),
     peers: HOSTS.slice(2, 4).map(({ id: hostId, name }) => ({ id: hostId, name })),
     stages: [
-      stage(id("capture", 470), {
+      stage(makeId("capture", 470), {
         named: [{ cause: "cpu-exhausted", confidence: "possible" }],
         named_after_s: 11.2,
       }),
-      stage(id("capture", 472), {
+      stage(makeId("capture", 472), {
         named: NAMED,
         named_after_s: 21.1,
         tier: "deep",
@@ -114,24 +114,24 @@ export const DIAGNOSES: Diagnosis[] = [
         host_cpu_ms: 911,
       }),
     ],
-    result: { ...result(RANKING, DIFFERENCES), refused: ["strace"] },
+    result: { ...result(UNHEALTHY_RANKING, DIFFERENCES), refused: ["strace"] },
     elapsed_s: 21.4,
   }),
-  diagnosis(13, { host: { id: HOSTS[2]!.id, name: HOSTS[2]!.name }, result: result(HEALTHY) }),
+  diagnosis(13, { host: { id: HOSTS[2]!.id, name: HOSTS[2]!.name }, result: result(HEALTHY_RANKING) }),
   diagnosis(12, {
     state: "failed",
     failure: { key: "diagnosis.no_data", params: {} },
-    stages: [stage(id("capture", 470), { state: "failed", host_cpu_ms: null })],
+    stages: [stage(makeId("capture", 470), { state: "failed", host_cpu_ms: null })],
     elapsed_s: 31.2,
   }),
   diagnosis(11, {
     state: "canceled",
-    stages: [stage(id("capture", 470), { state: "canceled" })],
+    stages: [stage(makeId("capture", 470), { state: "canceled" })],
     elapsed_s: 4.1,
   }),
   diagnosis(10, {
     scope: { kind: "cgroup", value: "/system.slice/php8.2-fpm.service" },
-    result: { ...result(UNEXPLAINED), consumers: CONSUMERS, deeper: DEEPER },
+    result: { ...result(UNEXPLAINED_RANKING), consumers: CONSUMERS, deeper: DEEPER_CAPTURES },
   }),
 ];
 
@@ -148,7 +148,7 @@ export function startDiagnosis(body: Record<string, unknown>): Diagnosis | undef
   if (!host) return undefined;
   const seconds = Number(body.seconds ?? 8);
   const peers = HOSTS.filter((host) => ((body.peer_ids as string[]) ?? []).includes(host.id));
-  const capture = begin([host, ...peers], "triage", seconds, "diagnosis, stage 1");
+  const capture = startCapture([host, ...peers], "triage", seconds, "diagnosis, stage 1");
   const newDiagnosis = diagnosis(20 + running.size, {
     host: { id: host.id, name: host.name },
     scope: (body.scope as Diagnosis["scope"]) ?? {},
@@ -160,13 +160,13 @@ export function startDiagnosis(body: Record<string, unknown>): Diagnosis | undef
     created_at: new Date().toISOString(),
   });
   running.set(newDiagnosis.id, { diagnosis: newDiagnosis, began: Date.now(), captures: [capture.id] });
-  return readDiagnosis(newDiagnosis.id);
+  return findDiagnosis(newDiagnosis.id);
 }
 
-export function readDiagnosis(diagnosisId: string): Diagnosis | undefined {
+export function findDiagnosis(diagnosisId: string): Diagnosis | undefined {
   const entry = running.get(diagnosisId);
   if (!entry) return DIAGNOSES.find((diagnosis) => diagnosis.id === diagnosisId);
-  const captures = entry.captures.flatMap((capture) => read(capture) ?? []);
+  const captures = entry.captures.flatMap((capture) => findCapture(capture) ?? []);
   const stages = captures.map((capture) =>
     stage(capture.id, {
       state: capture.runs[0]?.state ?? "queued",
@@ -181,7 +181,9 @@ export function readDiagnosis(diagnosisId: string): Diagnosis | undefined {
     ...entry.diagnosis,
     stages,
     elapsed_s,
-    ...(over ? { state: "done" as const, ended_at: new Date().toISOString(), result: result(RANKING) } : {}),
+    ...(over
+      ? { state: "done" as const, ended_at: new Date().toISOString(), result: result(UNHEALTHY_RANKING) }
+      : {}),
   };
 }
 
@@ -191,10 +193,10 @@ export function cancelDiagnosis(diagnosisId: string): Diagnosis | undefined {
     entry.diagnosis = { ...entry.diagnosis, state: "canceled", ended_at: new Date().toISOString() };
     for (const capture of entry.captures) cancelCapture(capture);
   }
-  return readDiagnosis(diagnosisId);
+  return findDiagnosis(diagnosisId);
 }
 
-export const allDiagnoses = (): Diagnosis[] => [
-  ...[...running.keys()].reverse().flatMap((item) => readDiagnosis(item) ?? []),
+export const listDiagnoses = (): Diagnosis[] => [
+  ...[...running.keys()].reverse().flatMap((item) => findDiagnosis(item) ?? []),
   ...DIAGNOSES,
 ];

@@ -1,17 +1,17 @@
 import type { Finding, HostFindings, RunFindings } from "../../src/client/models.ts";
 import type { Cited } from "../../src/features/incidents/api.ts";
 import type { Ranking, Subject } from "../../src/widgets/findings/api.ts";
-import { profilesOf } from "../captures/profile.ts";
-import { id } from "../server/noise.ts";
-import { HOSTS } from "../world.ts";
-import { bounded, CPU_ACCOUNTS, UNEXPLAINED_ACCOUNTS } from "./timeAccounts.ts";
+import { listProfiles } from "../captures/profile.ts";
+import { HOSTS } from "../dataset.ts";
+import { makeId } from "../server/pseudoRandom.ts";
+import { CPU_ACCOUNTS, createShare, UNEXPLAINED_ACCOUNTS } from "./timeAccounts.ts";
 
 export const HOST = HOSTS[1]!;
-export const RUN = id("run", HOST.id, 471);
+export const RUN = makeId("run", HOST.id, 471);
 const at = (collector: string, lines: number[], part = "samples"): Cited => ({
   run: RUN,
   collector,
-  artifact: id("artifact", RUN, collector, "stdout"),
+  artifact: makeId("artifact", RUN, collector, "stdout"),
   part,
   lines,
   profile: "",
@@ -111,7 +111,7 @@ export const delayFinding = finding(
   ],
   { severity: "critical", subject: { cgroup: "/svc/feed" } },
 );
-const gc = finding(
+const collectionFinding = finding(
   "F-CPU-STACK-GC",
   [
     {
@@ -127,14 +127,14 @@ const gc = finding(
         artifact: "",
         part: "",
         lines: [],
-        profile: profilesOf(HOST.id)[0]!.id,
+        profile: listProfiles(HOST.id)[0]!.id,
         frame: "^runtime\\.(gc|scan)",
       },
     },
   ],
   { subject: { cgroup: "/svc/feed" }, detail: { frames: "runtime.gcDrain, runtime.scanobject" } },
 );
-const overflow = finding(
+const overflowFinding = finding(
   "F-NET-LISTEN-OVERFLOW",
   [
     {
@@ -163,17 +163,17 @@ const overflow = finding(
   ],
   { severity: "critical", strength: "direct" },
 );
-export const quietDiskFinding = finding(
+export const unmatchedDiskFinding = finding(
   "F-DISK-AWAIT",
   [{ measure: "disk.r_await_ms.held", value: 1.4, unit: "ms", threshold: 20, place: at("iostat", [31, 62]) }],
   { state: "not_matched", strength: "correlational", subject: { dev: "nvme0n1" } },
 );
-const quietMemory = finding(
+const unmatchedMemoryFinding = finding(
   "F-MEM-RECLAIM",
   [{ measure: "psi.memory_some.mean", value: 0, unit: "pct", threshold: 10, place: at("psi", [3]) }],
   { state: "not_matched" },
 );
-const doubtful = finding(
+const inconclusiveFinding = finding(
   "F-OFFCPU-LOCK",
   [
     {
@@ -191,7 +191,7 @@ const doubtful = finding(
     reason: { key: "doubt.few_samples", params: { samples: 31, least: 200 } },
   },
 );
-const load = finding(
+const loadFinding = finding(
   "F-LOAD-HIGH",
   [{ measure: "load.avg1.last", value: 287, unit: "", threshold: 64, place: at("loadavg", [8]) }],
   {
@@ -213,7 +213,7 @@ const harmOf = (name: string, subject: Subject, value: number, waiting: number, 
     ],
     { severity: "critical", strength: "context", subject, detail: { name, waiting, queued } },
   );
-const nearQuota = finding(
+const quotaFinding = finding(
   "F-OFFCPU-LOCK",
   [
     {
@@ -232,45 +232,45 @@ const nearQuota = finding(
     reason: { key: "doubt.few_samples", params: { samples: 212, least: 400 } },
   },
 );
-const absent = finding("F-NUMA-REMOTE", [], {
+const notEvaluatedFinding = finding("F-NUMA-REMOTE", [], {
   state: "not_evaluated",
   reason: { key: "missing.not_collected", params: { collector: "numastat" } },
 });
 
-export const RANKING: Ranking = {
+export const UNHEALTHY_RANKING: Ranking = {
   causes: [
     {
       id: "cpu-oversubscribed",
       scope: { cgroup: "/svc/feed" },
       confidence: "likely",
-      evidence: [...evidence(delayFinding), ...evidence(gc)],
+      evidence: [...evidence(delayFinding), ...evidence(collectionFinding)],
       explains: ["gc-pressure"],
-      share: bounded(62, 55, 70),
+      share: createShare(62, 55, 70),
     },
     {
       id: "listen-queue-overflow",
       scope: {},
       confidence: "possible",
-      evidence: evidence(overflow),
+      evidence: evidence(overflowFinding),
       explains: [],
     },
   ],
   ruled_out: [
-    { id: "disk-saturated", by: evidence(quietDiskFinding) },
-    { id: "memory-limit-low", by: evidence(quietMemory) },
+    { id: "disk-saturated", by: evidence(unmatchedDiskFinding) },
+    { id: "memory-limit-low", by: evidence(unmatchedMemoryFinding) },
   ],
   not_checked: ["numa-misplaced"],
   open: ["lock-contention"],
-  not_collected: [{ finding: absent.rule, reason: absent.reason }],
-  inconclusive: [doubtful],
+  not_collected: [{ finding: notEvaluatedFinding.rule, reason: notEvaluatedFinding.reason }],
+  inconclusive: [inconclusiveFinding],
   refuted: [],
   harm: [harmOf("feed", { pid: "2214", cgroup: "/svc/feed" }, 2310, 14.2, 128)],
-  context: [load],
+  context: [loadFinding],
   time_accounts: CPU_ACCOUNTS,
   unexplained_pct: 38,
 };
-export const HEALTHY: Ranking = {
-  ...RANKING,
+export const HEALTHY_RANKING: Ranking = {
+  ...UNHEALTHY_RANKING,
   causes: [],
   open: [],
   inconclusive: [],
@@ -279,34 +279,34 @@ export const HEALTHY: Ranking = {
   time_accounts: [],
   unexplained_pct: null,
 };
-/** Requests wait, and the causes that are known explain less than all of it. */
-export const UNEXPLAINED: Ranking = {
-  ...RANKING,
+/** Requests wait, and the known causes explain only a part of the waiting time. */
+export const UNEXPLAINED_RANKING: Ranking = {
+  ...UNHEALTHY_RANKING,
   causes: [],
-  inconclusive: [nearQuota],
+  inconclusive: [quotaFinding],
   harm: [harmOf("php-fpm", { pid: "812", cgroup: "/system.slice/php8.2-fpm.service" }, 1840, 11.4, 3)],
   time_accounts: UNEXPLAINED_ACCOUNTS,
   unexplained_pct: 100,
 };
 
-export const runFindings = (runId: string): RunFindings => ({
+export const createRunFindings = (runId: string): RunFindings => ({
   run_id: runId,
   evaluated_at: "2026-11-21T02:01:20Z",
   elapsed_ms: 41,
-  findings: [gc, overflow, delayFinding, load],
-  not_matched: [quietDiskFinding, quietMemory],
-  not_evaluated: [absent],
-  ranking: RANKING,
+  findings: [collectionFinding, overflowFinding, delayFinding, loadFinding],
+  not_matched: [unmatchedDiskFinding, unmatchedMemoryFinding],
+  not_evaluated: [notEvaluatedFinding],
+  ranking: UNHEALTHY_RANKING,
 });
 
 /** The second host is unhealthy, the third is healthy, the others were never checked. */
-export function hostFindings(hostId: string): HostFindings | null {
+export function findHostFindings(hostId: string): HostFindings | null {
   const which = HOSTS.findIndex((host) => host.id === hostId);
   if (which !== 1 && which !== 2) return null;
-  const findings = runFindings(id("run", hostId, 471));
+  const findings = createRunFindings(makeId("run", hostId, 471));
   return {
     ...findings,
-    ...(which === 2 ? { findings: [], ranking: HEALTHY } : {}),
+    ...(which === 2 ? { findings: [], ranking: HEALTHY_RANKING } : {}),
     run_ended_at: "2026-11-21T02:01:00Z",
     plan: "cpu",
   };

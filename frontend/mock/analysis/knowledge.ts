@@ -1,8 +1,8 @@
 import type { Cause, Rule } from "../../src/client/models.ts";
 import type { Threshold } from "../../src/features/rules/api.ts";
-import { HOSTS } from "../world.ts";
+import { HOSTS } from "../dataset.ts";
 
-const two = (en: string, zh: string) => ({ en, zh });
+const localize = (en: string, zh: string) => ({ en, zh });
 
 const rule = (
   id: string,
@@ -13,8 +13,8 @@ const rule = (
   extra: Partial<Rule> = {},
 ): Rule => ({
   id,
-  title: two(...title),
-  summary: two(...summary),
+  title: localize(...title),
+  summary: localize(...summary),
   caveats: null,
   strength: "mechanism",
   measure,
@@ -57,7 +57,7 @@ export const RULES: Rule[] = [
       thresholds: [
         {
           ...threshold("critical", "service.oldest_ms", ">=", 1000, "ms", "users lose their flow of thought"),
-          title: two("Longest wait of a request", "请求的最长等待"),
+          title: localize("Longest wait of a request", "请求的最长等待"),
         },
       ],
     },
@@ -78,7 +78,7 @@ export const RULES: Rule[] = [
       thresholds: [
         {
           ...threshold("warn", "sched.delay_per_switch", ">", 3, "ms", "three default slices of EEVDF"),
-          title: two("Delay per switch", "每次切换的延迟"),
+          title: localize("Delay per switch", "每次切换的延迟"),
         },
         {
           ...threshold(
@@ -89,7 +89,7 @@ export const RULES: Rule[] = [
             "ms",
             "what a person notices in one request",
           ),
-          title: two("Delay per switch", "每次切换的延迟"),
+          title: localize("Delay per switch", "每次切换的延迟"),
         },
         threshold(
           "runnable",
@@ -100,7 +100,7 @@ export const RULES: Rule[] = [
           "Brendan Gregg, USE: saturation above 1",
         ),
       ],
-      caveats: two("A cpuset that is too small looks the same.", "过小的 cpuset 看起来一样。"),
+      caveats: localize("A cpuset that is too small looks the same.", "过小的 cpuset 看起来一样。"),
       source: "tracepoint sched:sched_stat_wait",
     },
   ),
@@ -116,7 +116,7 @@ export const RULES: Rule[] = [
       thresholds: [
         {
           ...threshold("warn", "stacks.gc_share", ">", 25, "pct", "measured on 40 runs"),
-          title: two("Share of samples in the collector", "回收器样本占比"),
+          title: localize("Share of samples in the collector", "回收器样本占比"),
         },
       ],
     },
@@ -156,12 +156,12 @@ export const RULES: Rule[] = [
       related: [
         {
           measure: "listener.fullest_queue_max",
-          title: two("Most connections in the fullest queue", "最满队列中的等待连接数"),
+          title: localize("Most connections in the fullest queue", "最满队列中的等待连接数"),
           unit: "count",
         },
         {
           measure: "listener.fullest_backlog",
-          title: two("Places in the fullest queue", "最满队列的上限"),
+          title: localize("Places in the fullest queue", "最满队列的上限"),
           unit: "count",
         },
       ],
@@ -226,11 +226,11 @@ export const RULES: Rule[] = [
 
 const cause = (id: string, title: [string, string], extra: Partial<Cause> = {}): Cause => ({
   id,
-  title: two(...title),
-  what: two("It makes requests wait.", "它让请求等待。"),
-  fix: two("Change the setting.", "更改设置。"),
-  risk: two("Little. Set the old value to take it back.", "风险小。恢复旧值即可回退。"),
-  verify: two("The same load again: the number is below its threshold.", "相同负载下数值低于阈值。"),
+  title: localize(...title),
+  what: localize("It makes requests wait.", "它让请求等待。"),
+  fix: localize("Change the setting.", "更改设置。"),
+  risk: localize("Little. Set the old value to take it back.", "风险小。恢复旧值即可回退。"),
+  verify: localize("The same load again: the number is below its threshold.", "相同负载下数值低于阈值。"),
   explains: [],
   right: 0,
   wrong: 0,
@@ -243,19 +243,19 @@ const cause = (id: string, title: [string, string], extra: Partial<Cause> = {}):
 
 export const CAUSES: Cause[] = [
   cause("cpu-oversubscribed", ["More runnable threads than CPUs", "可运行线程多于 CPU"], {
-    what: two(
+    what: localize(
       "The service starts a thread for each CPU of the machine, but its control group may use four; runnable threads wait in line and every request pays for each turn.",
       "服务按机器 CPU 数启动线程，但控制组只能使用四个；可运行线程排队，每个请求都要为每一轮付出等待。",
     ),
-    fix: two(
+    fix: localize(
       "Set the number of worker threads to what the control group may use: GOMAXPROCS=4.",
       "将工作线程数设为控制组可用的 CPU 数：GOMAXPROCS=4。",
     ),
-    risk: two(
+    risk: localize(
       "Less parallelism where threads block on IO. Takes a restart; to take it back, remove the variable and restart.",
       "线程阻塞于 IO 时并行度下降。需重启；回退时删除变量并重启。",
     ),
-    verify: two(
+    verify: localize(
       "The same load again: delay per switch below 1 ms, and the p99 of requests back at its baseline.",
       "相同负载下再次采集：每次切换延迟低于 1 毫秒，p99 回到基线。",
     ),
@@ -266,11 +266,11 @@ export const CAUSES: Cause[] = [
   cause("gc-pressure", ["The garbage collector is under pressure", "垃圾回收压力大"]),
   cause("listen-queue-overflow", ["A listen queue overflows", "监听队列溢出"], {
     proven: false,
-    what: two(
+    what: localize(
       "New connections arrive faster than the program accepts them; the kernel drops the last step of the handshake and clients wait for their retransmission.",
       "新连接到达快于程序 accept；内核丢弃握手的最后一步，客户端只能等待重传。",
     ),
-    fix: two(
+    fix: localize(
       "Raise the backlog of listen() and net.core.somaxconn together.",
       "同时提高 listen() 的 backlog 与 net.core.somaxconn。",
     ),

@@ -2,10 +2,10 @@
 import type * as T from "../../src/client/models.ts";
 import type { Message } from "../../src/core/text/messages.ts";
 import type { PlaybookCheck, PlaybookStep } from "../../src/features/playbooks/api.ts";
-import { ok, problem, route } from "../server/routes.ts";
-import { delayFinding, quietDiskFinding } from "./findings.ts";
+import { addRoute, respond, respondProblem } from "../server/routes.ts";
+import { delayFinding, unmatchedDiskFinding } from "./findings.ts";
 
-const two = (en: string, zh: string) => ({ en, zh });
+const localize = (en: string, zh: string) => ({ en, zh });
 type StepFields = Partial<PlaybookStep> & Pick<PlaybookStep, "id" | "question" | "about">;
 const step = (extra: StepFields, branches: Record<string, string>): PlaybookStep => ({
   finding: "",
@@ -31,14 +31,14 @@ const remediation = (extra: Partial<T.Remediation> & Pick<T.Remediation, "id" | 
 const CROWD: T.Playbook = {
   id: "requests-wait-for-cpu",
   kind: "case",
-  title: two("Requests wait for a CPU", "请求在等 CPU"),
-  symptom: two(
+  title: localize("Requests wait for a CPU", "请求在等 CPU"),
+  symptom: localize(
     "The p99 of requests rose from 0.5 s to 2 s while the service does no more work than before.",
     "请求的 p99 从半秒升到两秒，而服务的计算量并未增加。",
   ),
-  covered: [two("Runnable threads that get no CPU", "可运行却得不到 CPU 的线程")],
+  covered: [localize("Runnable threads that get no CPU", "可运行却得不到 CPU 的线程")],
   not_covered: [
-    two(
+    localize(
       "Goroutines and fibers that wait inside their runtime; the kernel sees only their threads",
       "在运行时内部等待的 goroutine 与纤程：内核只看得到承载它们的线程",
     ),
@@ -46,19 +46,22 @@ const CROWD: T.Playbook = {
   hypotheses: [
     {
       id: "crowd",
-      summary: two("Far more threads are runnable than CPUs are available", "可运行的线程远多于可用 CPU"),
+      summary: localize(
+        "Far more threads are runnable than CPUs are available",
+        "可运行的线程远多于可用 CPU",
+      ),
       cause: "cpu-oversubscribed",
       primary: { read: "sched.delay_per_switch", better: "lower" },
     },
     {
       id: "lock",
-      summary: two("Threads wait for one lock, not for a CPU", "线程等的是同一把锁，而不是 CPU"),
+      summary: localize("Threads wait for one lock, not for a CPU", "线程等的是同一把锁，而不是 CPU"),
       cause: "lock-contention",
       primary: { read: "offcpu.futex_share", better: "lower" },
     },
     {
       id: "disk",
-      summary: two("Threads wait for a disk", "线程在等磁盘"),
+      summary: localize("Threads wait for a disk", "线程在等磁盘"),
       cause: "disk-saturated",
       primary: { read: "disk.r_await_ms.held", better: "lower" },
     },
@@ -67,24 +70,24 @@ const CROWD: T.Playbook = {
     step(
       {
         id: "waiting",
-        question: two("How long do runnable threads wait for a CPU?", "可运行线程等 CPU 要多久？"),
+        question: localize("How long do runnable threads wait for a CPU?", "可运行线程等 CPU 要多久？"),
         about: "crowd",
         finding: "F-CPU-RUNQ-DELAY",
         not_matched: "refutes",
-        caveat: two(
+        caveat: localize(
           "The wait shows that there is a queue, not what causes it.",
           "等待只说明有队列，不说明是谁的。",
         ),
-        example: two("44 ms per switch; 1 ms after the fix.", "每次切换 44 毫秒；修复后为 1 毫秒。"),
+        example: localize("44 ms per switch; 1 ms after the fix.", "每次切换 44 毫秒；修复后为 1 毫秒。"),
       },
       { supports: "pool", refutes: "disk", otherwise: "lock" },
     ),
     step(
       {
         id: "pool",
-        question: two("To which pool do these threads belong?", "这些线程属于哪个线程池？"),
+        question: localize("To which pool do these threads belong?", "这些线程属于哪个线程池？"),
         about: "crowd",
-        instructions: two(
+        instructions: localize(
           "Table of threads: names with a high delay. Compare their number with the quota.",
           "线程表：延迟高的线程名称。把数量与配额相比。",
         ),
@@ -94,7 +97,7 @@ const CROWD: T.Playbook = {
     step(
       {
         id: "lock",
-        question: two("Do they wait for one lock?", "是否在等同一把锁？"),
+        question: localize("Do they wait for one lock?", "是否在等同一把锁？"),
         about: "lock",
         finding: "F-OFFCPU-LOCK",
         not_matched: "refutes",
@@ -104,7 +107,7 @@ const CROWD: T.Playbook = {
     step(
       {
         id: "disk",
-        question: two("Or for a disk?", "还是在等磁盘？"),
+        question: localize("Or for a disk?", "还是在等磁盘？"),
         about: "disk",
         finding: "F-DISK-AWAIT",
         not_matched: "refutes",
@@ -112,20 +115,20 @@ const CROWD: T.Playbook = {
       { supports: "end", otherwise: "lock" },
     ),
   ],
-  dead_ends: [two("top showed busy CPUs before and after the fix.", "修复前后 top 都显示 CPU 繁忙。")],
+  dead_ends: [localize("top showed busy CPUs before and after the fix.", "修复前后 top 都显示 CPU 繁忙。")],
   remediations: [
     remediation({
       id: "bound-the-pool",
-      title: two("Limit the number of threads", "限制线程数"),
-      when: two("Far more threads are runnable than CPUs are allowed.", "可运行线程远多于允许的 CPU。"),
+      title: localize("Limit the number of threads", "限制线程数"),
+      when: localize("Far more threads are runnable than CPUs are allowed.", "可运行线程远多于允许的 CPU。"),
       command: "systemctl set-property --runtime feed.service CPUQuota=400%",
-      risk: two(
+      risk: localize(
         "Other workloads on the host lose what this group gains.",
         "该组得到的，正是同机其他负载失去的。",
       ),
-      rollback: two("Restore the old value.", "恢复原值。"),
+      rollback: localize("Restore the old value.", "恢复原值。"),
       verifies: "sched.delay_per_switch",
-      correction: two(
+      correction: localize(
         "It does not help if all threads wait for one lock.",
         "若所有线程都在等一把锁，此法无效。",
       ),
@@ -133,7 +136,7 @@ const CROWD: T.Playbook = {
       causes: ["cpu-oversubscribed"],
     }),
   ],
-  verify: two(
+  verify: localize(
     "At the same rate threads wait less than a millisecond per switch.",
     "相同请求速率下每次切换等待不足一毫秒。",
   ),
@@ -144,8 +147,8 @@ const LOCK: T.Playbook = {
   ...CROWD,
   id: "one-busy-lock",
   kind: "snippet",
-  title: two("One busy lock", "一把繁忙的锁"),
-  symptom: two("Many threads sleep and few run.", "大量线程睡眠，少数在运行。"),
+  title: localize("One busy lock", "一把繁忙的锁"),
+  symptom: localize("Many threads sleep and few run.", "大量线程睡眠，少数在运行。"),
   hypotheses: CROWD.hypotheses.filter((hypothesis) => hypothesis.id === "lock"),
   steps: CROWD.steps.filter((step) => step.id === "lock").map((item) => step(item, { otherwise: "end" })),
   dead_ends: [],
@@ -156,8 +159,8 @@ const READINGS: T.Playbook = {
   ...CROWD,
   id: "what-load-means",
   kind: "reference",
-  title: two("What the load average means", "平均负载的含义"),
-  symptom: two(
+  title: localize("What the load average means", "平均负载的含义"),
+  symptom: localize(
     "The load is high, and it is not known whether that is a problem.",
     "负载高，但不清楚是否有问题。",
   ),
@@ -167,8 +170,8 @@ const READINGS: T.Playbook = {
   remediations: [
     remediation({
       id: "load",
-      title: two("The load also counts tasks that wait for disks", "负载也计入等磁盘的任务"),
-      when: two("The load is high and the CPUs are idle.", "负载高而 CPU 空闲。"),
+      title: localize("The load also counts tasks that wait for disks", "负载也计入等磁盘的任务"),
+      when: localize("The load is high and the CPUs are idle.", "负载高而 CPU 空闲。"),
     }),
   ],
   verify: null,
@@ -213,7 +216,7 @@ const byRule = (name: string, verdict: T.StepVerdict, finding: T.Finding): T.Ste
 });
 
 /** The run queue has a verdict, pool and lock are gaps, and the disk is not on the path. */
-export const dryRunOf = (runId: string): T.DryRunResult => ({
+export const createDryRun = (runId: string): T.DryRunResult => ({
   playbook: CROWD.id,
   run_id: runId,
   path: ["waiting", "pool", "lock"],
@@ -223,7 +226,7 @@ export const dryRunOf = (runId: string): T.DryRunResult => ({
     byRule("waiting", "supports", delayFinding),
     unanswered("pool", { key: "playbook.needs_person", params: {} }),
     unanswered("lock", { key: "missing.not_collected", params: { collector: "perf_sched" } }),
-    byRule("disk", "refutes", quietDiskFinding),
+    byRule("disk", "refutes", unmatchedDiskFinding),
   ],
   hypotheses: [
     { hypothesis: "crowd", status: "supported", supports: ["waiting"], refutes: [], strength: "mechanism" },
@@ -239,10 +242,10 @@ export const dryRunOf = (runId: string): T.DryRunResult => ({
 });
 
 const find = (id: string | undefined) => PLAYBOOKS.find((playbook) => playbook.id === id);
-const missing = () => problem(404, "playbook.not_found", "Playbook not found.");
+const missing = () => respondProblem(404, "playbook.not_found", "Playbook not found.");
 
-route("GET", "/playbooks", () => ok(PLAYBOOKS.map(summary)));
-route("POST", "/playbooks/check", ({ body }) => {
+addRoute("GET", "/playbooks", () => respond(PLAYBOOKS.map(summary)));
+addRoute("POST", "/playbooks/check", ({ body }) => {
   const text = String(body.text ?? "");
   const problems: PlaybookCheck["problems"] = [];
   if (!text.includes("not_covered:"))
@@ -252,18 +255,18 @@ route("POST", "/playbooks/check", ({ body }) => {
       location: "steps.waiting.finding",
       what: { key: "playbook.no_rule", params: { id: "F-NOTHING" } },
     });
-  return ok({ problems, playbook: problems.length > 0 ? null : CROWD });
+  return respond({ problems, playbook: problems.length > 0 ? null : CROWD });
 });
-route("GET", "/playbooks/:id", (_, id) => {
+addRoute("GET", "/playbooks/:id", (_, id) => {
   const playbook = find(id);
-  return playbook ? ok(playbook) : missing();
+  return playbook ? respond(playbook) : missing();
 });
-route("GET", "/playbooks/:id/dry-run", ({ query }, id) => {
+addRoute("GET", "/playbooks/:id/dry-run", ({ query }, id) => {
   const playbook = find(id);
   if (!playbook) return missing();
-  const result = dryRunOf(query.get("run_id") ?? "");
+  const result = createDryRun(query.get("run_id") ?? "");
   const path = playbook.steps.map((step) => step.id).filter((item) => result.path.includes(item));
-  return ok({
+  return respond({
     ...result,
     playbook: playbook.id,
     path,

@@ -1,27 +1,27 @@
-/** Where the time of services goes: one host with a cause, one whose time is not explained. */
+/** Time accounts of services: one host with a cause, one with unexplained time. */
 import type { Cited } from "../../src/features/incidents/api.ts";
 import type {
   BoundedShare,
   Consumer,
-  DeeperLook,
+  DeeperCapture,
   TimeAccount,
   TimeShare,
 } from "../../src/widgets/findings/api.ts";
-import { id } from "../server/noise.ts";
-import { HOSTS } from "../world.ts";
+import { HOSTS } from "../dataset.ts";
+import { makeId } from "../server/pseudoRandom.ts";
 
-const RUN = id("run", HOSTS[1]!.id, 471);
+const RUN = makeId("run", HOSTS[1]!.id, 471);
 const at = (lines: number[], part = "threads"): Cited => ({
   run: RUN,
   collector: "proc_threads",
-  artifact: id("artifact", RUN, "proc_threads", "stdout"),
+  artifact: makeId("artifact", RUN, "proc_threads", "stdout"),
   part,
   lines,
   profile: "",
   frame: "",
 });
 
-export const bounded = (pct: number, low_pct = pct, high_pct = pct): BoundedShare => ({
+export const createShare = (pct: number, low_pct = pct, high_pct = pct): BoundedShare => ({
   pct,
   low_pct,
   high_pct,
@@ -63,7 +63,7 @@ const account = (service: string, extra: Partial<TimeAccount>): TimeAccount => (
 });
 
 const idle = (activity: string, wall_pct: number, line: number): TimeShare => ({
-  ...share(activity, bounded(0), line),
+  ...share(activity, createShare(0), line),
   wall_pct,
   share: null,
 });
@@ -80,15 +80,15 @@ export const CPU_ACCOUNTS: TimeAccount[] = [
     queued: 128,
     oldest_ms: 2310,
     shares: [
-      share("runnable", bounded(62), 31),
-      share("running", bounded(17), 30),
-      share("peer", bounded(15, 12, 19), 44, {
+      share("runnable", createShare(62), 31),
+      share("running", createShare(17), 30),
+      share("peer", createShare(15, 12, 19), 44, {
         target: "127.0.0.1:3306",
         operation: "recvfrom",
         callee: DATABASE,
         longest_ms: 44,
       }),
-      share("unknown", bounded(6, 2, 9), 52),
+      share("unknown", createShare(6, 2, 9), 52),
     ],
     idle: [idle("events", 31, 58), idle("condition", 8, 59)],
     ran_instead: [{ name: "batch-index", pid: "9120", pct: 71 }],
@@ -99,16 +99,16 @@ export const CPU_ACCOUNTS: TimeAccount[] = [
     oldest_ms: 38,
     busy_pct: 24,
     shares: [
-      share("running", bounded(58), 90),
-      share("disk", bounded(29, 21, 38), 96, { target: "nvme0n1", operation: "fsync", longest_ms: 9.4 }),
-      share("lock", bounded(8, 3, 14), 99, { target: "0x7f21a4c0", operation: "futex", longest_ms: 4.1 }),
-      share("unknown", bounded(5, 1, 9), 101),
+      share("running", createShare(58), 90),
+      share("disk", createShare(29, 21, 38), 96, { target: "nvme0n1", operation: "fsync", longest_ms: 9.4 }),
+      share("lock", createShare(8, 3, 14), 99, { target: "0x7f21a4c0", operation: "futex", longest_ms: 4.1 }),
+      share("unknown", createShare(5, 1, 9), 101),
     ],
     idle: [idle("condition", 76, 104)],
   }),
 ];
 
-/** PHP waits for a service on another host, and no rule knows why that one is late. */
+/** PHP waits for a service on another host, and no rule explains its delay. */
 export const UNEXPLAINED_ACCOUNTS: TimeAccount[] = [
   account("php-fpm", {
     subject: { pid: "812", cgroup: "/system.slice/php8.2-fpm.service" },
@@ -119,13 +119,13 @@ export const UNEXPLAINED_ACCOUNTS: TimeAccount[] = [
     oldest_ms: 1840,
     busy_pct: 95,
     shares: [
-      share("peer", bounded(59, 51, 66), 12, {
+      share("peer", createShare(59, 51, 66), 12, {
         target: "10.4.0.17:8080",
         operation: "poll",
         longest_ms: 1795,
       }),
-      share("unknown", bounded(34, 27, 42), 17, { longest_ms: 310 }),
-      share("running", bounded(7), 11),
+      share("unknown", createShare(34, 27, 42), 17, { longest_ms: 310 }),
+      share("running", createShare(7), 11),
     ],
     idle: [idle("accept", 5, 21)],
   }),
@@ -145,7 +145,7 @@ export const CONSUMERS: Consumer[] = [
   },
 ];
 
-export const DEEPER: DeeperLook[] = [
+export const DEEPER_CAPTURES: DeeperCapture[] = [
   { collector: "perf_record", tier: "standard", seconds: 8, cpu_pct: 1.5, decides: ["gc-pressure"] },
   {
     collector: "perf_sched",

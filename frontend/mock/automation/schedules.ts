@@ -1,9 +1,15 @@
-/** Schedules, maintenance, and who is on call. */
-import type { Colleague, MaintenanceWindow, Oncall, Rotation, Schedule } from "../../src/client/models.ts";
+/** Schedules, maintenance windows, and on-call rotations. */
+import type {
+  MaintenanceWindow,
+  Oncall,
+  OncallCandidate,
+  Rotation,
+  Schedule,
+} from "../../src/client/models.ts";
 import type { Shift } from "../../src/features/oncall/api.ts";
 import type { Upcoming } from "../../src/features/schedules/api.ts";
-import { id } from "../server/noise.ts";
-import { list, ok, problem, route } from "../server/routes.ts";
+import { makeId } from "../server/pseudoRandom.ts";
+import { addRoute, respond, respondList, respondProblem } from "../server/routes.ts";
 import { USERS } from "../server/state.ts";
 
 const DAY_MS = 86_400_000;
@@ -12,24 +18,24 @@ const NIGHT = "30 3 * * *";
 const at = (days: number): string =>
   new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS + days * DAY_MS + 3.5 * 3_600_000).toISOString();
 
-export const upcoming = (count: number): Upcoming[] =>
+export const listUpcoming = (count: number): Upcoming[] =>
   Array.from({ length: count }, (_, n) => ({
     at: at(n + 1),
     local_time: at(n + 1).replace(".000Z", "+00:00"),
     requested_local_time: at(n + 1).slice(0, 16),
     kind: n === 3 ? "gap" : "plain",
-    window: n === 1 ? { id: id("win", 0), reason: "new disks", ends_at: at(2.5) } : null,
+    window: n === 1 ? { id: makeId("win", 0), reason: "new disks", ends_at: at(2.5) } : null,
   }));
 
 const timesOf = (minutes: number): MaintenanceWindow["times"] =>
-  upcoming(5).map(({ at: begin, kind }) => ({
+  listUpcoming(5).map(({ at: begin, kind }) => ({
     starts_at: begin,
     ends_at: new Date(Date.parse(begin) + minutes * 60_000).toISOString(),
     kind,
   }));
 
 const NIGHTLY: Schedule = {
-  id: id("sched", 0),
+  id: makeId("sched", 0),
   name: "nightly baseline",
   cadence: { kind: "cron", cron: NIGHT, zone: "UTC" },
   capture: {
@@ -49,20 +55,20 @@ const NIGHTLY: Schedule = {
   deep_allowed: false,
   state: "active",
   next_due: at(1),
-  upcoming: upcoming(10),
+  upcoming: listUpcoming(10),
   recent: [
     {
-      id: id("fire", 0),
+      id: makeId("fire", 0),
       due_at: at(0),
       last_due_at: at(0),
       count: 1,
       state: "started",
       reason: null,
-      capture: { id: id("cap", 0), number: 41, state: "done" },
+      capture: { id: makeId("cap", 0), number: 41, state: "done" },
       at: at(0),
     },
     {
-      id: id("fire", 1),
+      id: makeId("fire", 1),
       due_at: at(-1),
       last_due_at: at(-1),
       count: 1,
@@ -72,7 +78,7 @@ const NIGHTLY: Schedule = {
       at: at(-1),
     },
     {
-      id: id("fire", 2),
+      id: makeId("fire", 2),
       due_at: at(-5),
       last_due_at: at(-2),
       count: 4,
@@ -94,7 +100,7 @@ export const SCHEDULES: readonly Schedule[] = [
   NIGHTLY,
   {
     ...NIGHTLY,
-    id: id("sched", 1),
+    id: makeId("sched", 1),
     name: "scheduling on Fridays",
     cadence: { kind: "cron", cron: "0 10 * * 5", zone: "Asia/Shanghai" },
     capture: { ...NIGHTLY.capture, plan: "sched" },
@@ -116,7 +122,7 @@ const shift = (who: number, from: number, to: number): Shift => ({
 });
 
 const PRIMARY: Rotation = {
-  id: id("rota", 0),
+  id: makeId("rota", 0),
   name: "primary",
   kind: "simple",
   zone: "Europe/Berlin",
@@ -144,60 +150,60 @@ const oncall = (rotation: Rotation): Oncall => ({
   failure: rotation.failure,
 });
 
-/** What the screens may change; `resetSchedules` puts it back. */
-export const planned = {
+/** State that screens change; `resetSchedules` restores it. */
+export const mockSchedules = {
   schedules: [...SCHEDULES] as Schedule[],
   windows: [] as MaintenanceWindow[],
   rotations: [] as Rotation[],
 };
 export function resetSchedules(): void {
-  planned.schedules = [...SCHEDULES];
-  planned.windows = [];
-  planned.rotations = [];
+  mockSchedules.schedules = [...SCHEDULES];
+  mockSchedules.windows = [];
+  mockSchedules.rotations = [];
 }
-export const withRotation = (change: Partial<Rotation> = {}): void => {
-  planned.rotations = [{ ...PRIMARY, ...change }];
+export const setRotation = (change: Partial<Rotation> = {}): void => {
+  mockSchedules.rotations = [{ ...PRIMARY, ...change }];
 };
 
 const findSchedule = (scheduleId: string | undefined) =>
-  planned.schedules.find((schedule) => schedule.id === scheduleId);
-const gone = () => problem(404, "schedule.not_found", "There is no such schedule.");
+  mockSchedules.schedules.find((schedule) => schedule.id === scheduleId);
+const respondNotFound = () => respondProblem(404, "schedule.not_found", "There is no such schedule.");
 
-route("GET", "/schedules", () => list(planned.schedules));
-route("POST", "/schedules/preview", ({ body }) => {
+addRoute("GET", "/schedules", () => respondList(mockSchedules.schedules));
+addRoute("POST", "/schedules/preview", ({ body }) => {
   const cadence = body.cadence as Schedule["cadence"];
   if (cadence.kind === "cron" && cadence.cron.split(/\s+/).length !== 5)
-    return problem(422, "schedule.cron_unreadable", "", { what: "five fields" });
-  return ok({ cron: NIGHT, zone: cadence.zone, upcoming: upcoming(Number(body.count ?? 10)) });
+    return respondProblem(422, "schedule.cron_unreadable", "", { what: "five fields" });
+  return respond({ cron: NIGHT, zone: cadence.zone, upcoming: listUpcoming(Number(body.count ?? 10)) });
 });
-route("POST", "/schedules", ({ body }) => {
+addRoute("POST", "/schedules", ({ body }) => {
   const newSchedule = {
     ...NIGHTLY,
     ...body,
-    id: id("sched", Math.random()),
+    id: makeId("sched", Math.random()),
     recent: [],
     counts: {},
   } as Schedule;
-  planned.schedules.unshift(newSchedule);
-  return ok(newSchedule, 201);
+  mockSchedules.schedules.unshift(newSchedule);
+  return respond(newSchedule, 201);
 });
-route("PATCH", "/schedules/:id", ({ body }, scheduleId) => {
+addRoute("PATCH", "/schedules/:id", ({ body }, scheduleId) => {
   const schedule = findSchedule(scheduleId);
-  if (!schedule) return gone();
+  if (!schedule) return respondNotFound();
   const state = body.paused === true ? "paused" : body.paused === false ? "active" : schedule.state;
   const changed = { ...schedule, ...body, state, version: schedule.version + 1 } as Schedule;
-  planned.schedules = planned.schedules.map((each) => (each.id === schedule.id ? changed : each));
-  return ok(changed);
+  mockSchedules.schedules = mockSchedules.schedules.map((each) => (each.id === schedule.id ? changed : each));
+  return respond(changed);
 });
-route("DELETE", "/schedules/:id", (_, scheduleId) => {
-  planned.schedules = planned.schedules.filter((schedule) => schedule.id !== scheduleId);
+addRoute("DELETE", "/schedules/:id", (_, scheduleId) => {
+  mockSchedules.schedules = mockSchedules.schedules.filter((schedule) => schedule.id !== scheduleId);
   return { status: 204 };
 });
-route("GET", "/maintenance-windows", () => list(planned.windows));
-route("POST", "/maintenance-windows", ({ body }) => {
+addRoute("GET", "/maintenance-windows", () => respondList(mockSchedules.windows));
+addRoute("POST", "/maintenance-windows", ({ body }) => {
   const recurs = (body.recurs ?? null) as MaintenanceWindow["recurs"];
   if (recurs && recurs.minutes >= DAY_MIN)
-    return problem(422, "maintenance.no_pause", "", { minutes: recurs.minutes, apart: DAY_MIN });
+    return respondProblem(422, "maintenance.no_pause", "", { minutes: recurs.minutes, apart: DAY_MIN });
   const once = { starts_at: String(body.starts_at), ends_at: String(body.ends_at), kind: "plain" as const };
   const newWindow = {
     host: null,
@@ -208,28 +214,28 @@ route("POST", "/maintenance-windows", ({ body }) => {
     ...body,
     recurs,
     times: recurs ? timesOf(recurs.minutes) : [once],
-    id: id("win", Math.random()),
+    id: makeId("win", Math.random()),
   } as unknown as MaintenanceWindow;
-  planned.windows.push(newWindow);
-  return ok(newWindow, 201);
+  mockSchedules.windows.push(newWindow);
+  return respond(newWindow, 201);
 });
-route("DELETE", "/maintenance-windows/:id", (_, windowId) => {
-  planned.windows = planned.windows.filter((window) => window.id !== windowId);
+addRoute("DELETE", "/maintenance-windows/:id", (_, windowId) => {
+  mockSchedules.windows = mockSchedules.windows.filter((window) => window.id !== windowId);
   return { status: 204 };
 });
-route("GET", "/oncall", () => ok(planned.rotations.map(oncall)));
-route("GET", "/oncall/candidates", () =>
-  ok(USERS.map((user): Colleague => ({ id: user.id, name: user.name, role: user.role }))),
+addRoute("GET", "/oncall", () => respond(mockSchedules.rotations.map(oncall)));
+addRoute("GET", "/oncall/candidates", () =>
+  respond(USERS.map((user): OncallCandidate => ({ id: user.id, name: user.name, role: user.role }))),
 );
-route("GET", "/rotations", () => ok(planned.rotations));
-route("POST", "/rotations", ({ body }) => {
+addRoute("GET", "/rotations", () => respond(mockSchedules.rotations));
+addRoute("POST", "/rotations", ({ body }) => {
   const source = body.source as Record<string, unknown>;
   const newRotation = { ...PRIMARY, ...source, name: body.name, people: PRIMARY.people } as Rotation;
-  planned.rotations.push(newRotation);
-  return ok(newRotation, 201);
+  mockSchedules.rotations.push(newRotation);
+  return respond(newRotation, 201);
 });
-route("PUT", "/rotations/:id/calendar", () => ok(planned.rotations[0]));
-route("POST", "/rotations/:id/overrides", ({ body }) => {
+addRoute("PUT", "/rotations/:id/calendar", () => respond(mockSchedules.rotations[0]));
+addRoute("POST", "/rotations/:id/overrides", ({ body }) => {
   const who = USERS.find((user) => user.id === body.user_id)!;
   const taken: Shift = {
     ...shift(0, 0, 1),
@@ -238,10 +244,10 @@ route("POST", "/rotations/:id/overrides", ({ body }) => {
     start: String(body.starts_at),
     end: String(body.ends_at),
   };
-  planned.rotations = planned.rotations.map((rotation) => ({ ...rotation, now: [taken] }));
-  return ok(planned.rotations[0], 201);
+  mockSchedules.rotations = mockSchedules.rotations.map((rotation) => ({ ...rotation, now: [taken] }));
+  return respond(mockSchedules.rotations[0], 201);
 });
-route("DELETE", "/rotations/:id", (_, rotationId) => {
-  planned.rotations = planned.rotations.filter((rotation) => rotation.id !== rotationId);
+addRoute("DELETE", "/rotations/:id", (_, rotationId) => {
+  mockSchedules.rotations = mockSchedules.rotations.filter((rotation) => rotation.id !== rotationId);
   return { status: 204 };
 });

@@ -3,8 +3,8 @@ import type * as T from "../../src/client/models.ts";
 import type { KillSwitch } from "../../src/features/kill-switch/api.ts";
 import type { GrafanaAnnotation, Notification } from "../../src/features/notifications/api.ts";
 import type { Alert, Trigger, UnattendedTier } from "../../src/features/triggers/api.ts";
-import { id } from "../server/noise.ts";
-import { list, ok, problem, route } from "../server/routes.ts";
+import { makeId } from "../server/pseudoRandom.ts";
+import { addRoute, respond, respondList, respondProblem } from "../server/routes.ts";
 
 const AT = "2026-11-21T02:14:00Z";
 const OPTIONS: Trigger["options"] = {
@@ -17,26 +17,26 @@ const OPTIONS: Trigger["options"] = {
   service_labels: [],
   label_filter: {},
 };
-const HOST = { id: id("host", 7), name: "feed-7" };
+const HOST = { id: makeId("host", 7), name: "feed-7" };
 const PEERS = [
-  { id: id("host", 8), name: "feed-8" },
-  { id: id("host", 9), name: "feed-9" },
+  { id: makeId("host", 8), name: "feed-8" },
+  { id: makeId("host", 9), name: "feed-9" },
 ];
 
-/** What tests and the demonstration may change. */
-export const alerting = {
+/** State that tests and the development server change. */
+export const mockAlerting = {
   switches: [] as KillSwitch[],
   triggers: [
     {
-      id: id("trigger", 0),
+      id: makeId("trigger", 0),
       name: "alertmanager of dc1",
       kind: "alertmanager",
       proof: "token",
-      path: `/api/v1/triggers/${id("trigger", 0)}/alerts`,
+      path: `/api/v1/triggers/${makeId("trigger", 0)}/alerts`,
       options: OPTIONS,
-      channels: [{ id: id("channel", 0), name: "on-call chat" }],
+      channels: [{ id: makeId("channel", 0), name: "on-call chat" }],
       enabled: true,
-      owner: { id: id("user", 1), name: "lena" },
+      owner: { id: makeId("user", 1), name: "lena" },
       created_at: AT,
       last_alert_at: AT,
       alert_count: 61,
@@ -48,9 +48,9 @@ export const alerting = {
   ] as Trigger[],
   alerts: [
     {
-      id: id("alert", 1),
+      id: makeId("alert", 1),
       number: 12,
-      trigger: { id: id("trigger", 0), name: "alertmanager of dc1" },
+      trigger: { id: makeId("trigger", 0), name: "alertmanager of dc1" },
       cause: "HighLatency",
       title: "p99 of feed is 2.3 s",
       summary: "",
@@ -60,18 +60,18 @@ export const alerting = {
       count: 1000,
       host: HOST,
       service: "feed",
-      incident_id: id("incident", 0),
+      incident_id: makeId("incident", 0),
       incident_number: 42,
-      diagnosis_id: id("diagnosis", 0),
+      diagnosis_id: makeId("diagnosis", 0),
       peers: PEERS,
       created_at: AT,
       last_at: AT,
       resolved_at: null,
     },
     {
-      id: id("alert", 0),
+      id: makeId("alert", 0),
       number: 11,
-      trigger: { id: id("trigger", 0), name: "alertmanager of dc1" },
+      trigger: { id: makeId("trigger", 0), name: "alertmanager of dc1" },
       cause: "DiskFull",
       title: "DiskFull",
       summary: "",
@@ -95,7 +95,7 @@ export const alerting = {
   unattendedTiers: [] as UnattendedTier[],
   channels: [
     {
-      id: id("channel", 0),
+      id: makeId("channel", 0),
       name: "on-call chat",
       kind: "slack",
       locale: "en",
@@ -108,7 +108,7 @@ export const alerting = {
       last_at: AT,
     },
     {
-      id: id("channel", 1),
+      id: makeId("channel", 1),
       name: "graphs",
       kind: "grafana",
       locale: "en",
@@ -122,11 +122,11 @@ export const alerting = {
     },
   ] as T.Channel[],
   annotations: (["incident", "cause"] as const).map((about, at) => ({
-    id: id("grafana-annotation", at),
-    channel_id: id("channel", 1),
+    id: makeId("grafana-annotation", at),
+    channel_id: makeId("channel", 1),
     channel: "graphs",
     about,
-    about_id: id("incident", 0),
+    about_id: makeId("incident", 0),
     text: about === "incident" ? "#42 p99 of feed is 2.3 s" : "Too many threads for its CPUs",
     is_deleted: about === "cause",
     state: "failed",
@@ -138,9 +138,9 @@ export const alerting = {
   })) as GrafanaAnnotation[],
   notifications: [
     {
-      id: id("notification", 0),
+      id: makeId("notification", 0),
       number: 3,
-      channel_id: id("channel", 0),
+      channel_id: makeId("channel", 0),
       channel: "on-call chat",
       about: "diagnosis",
       message: { headline: "feed · feed-7: Too many threads", lines: ["• Delay: 44.1 ms > 3 ms"], paths: {} },
@@ -154,32 +154,34 @@ export const alerting = {
   ] as Notification[],
 };
 
-route("GET", "/kill-switches", () => ok(alerting.switches));
-route("POST", "/kill-switches", ({ body }) => {
+addRoute("GET", "/kill-switches", () => respond(mockAlerting.switches));
+addRoute("POST", "/kill-switches", ({ body }) => {
   const newSwitch = {
     host: null,
     label: null,
     ...body,
-    id: id("switch", Math.random()),
-    activated_by: { id: id("user", 0), name: "admin" },
+    id: makeId("switch", Math.random()),
+    activated_by: { id: makeId("user", 0), name: "admin" },
     created_at: AT,
     deactivated_at: null,
     canceled: 2,
   } as unknown as KillSwitch;
-  alerting.switches.push(newSwitch);
-  return ok(newSwitch, 201);
+  mockAlerting.switches.push(newSwitch);
+  return respond(newSwitch, 201);
 });
-route("DELETE", "/kill-switches/:id", (_, switchId) => {
-  const target = alerting.switches.find((killSwitch) => killSwitch.id === switchId);
-  alerting.switches = alerting.switches.filter((killSwitch) => killSwitch !== target);
-  return target ? ok({ ...target, deactivated_at: AT }) : problem(404, "kill_switch.not_found", "");
+addRoute("DELETE", "/kill-switches/:id", (_, switchId) => {
+  const target = mockAlerting.switches.find((killSwitch) => killSwitch.id === switchId);
+  mockAlerting.switches = mockAlerting.switches.filter((killSwitch) => killSwitch !== target);
+  return target
+    ? respond({ ...target, deactivated_at: AT })
+    : respondProblem(404, "kill_switch.not_found", "");
 });
-route("GET", "/triggers", () => list(alerting.triggers));
-route("POST", "/triggers", ({ body }) => {
+addRoute("GET", "/triggers", () => respondList(mockAlerting.triggers));
+addRoute("POST", "/triggers", ({ body }) => {
   const { secret: _, channel_ids: __, ...fields } = body;
-  const triggerId = id("trigger", Math.random());
+  const triggerId = makeId("trigger", Math.random());
   const newTrigger = {
-    ...alerting.triggers[0],
+    ...mockAlerting.triggers[0],
     ...fields,
     id: triggerId,
     path: `/api/v1/triggers/${triggerId}/alerts`,
@@ -189,23 +191,23 @@ route("POST", "/triggers", ({ body }) => {
     rejection_reason: null,
     last_alert_at: null,
   } as Trigger;
-  alerting.triggers.push(newTrigger);
-  return ok({ ...newTrigger, secret: "culprit_trigger_once" }, 201);
+  mockAlerting.triggers.push(newTrigger);
+  return respond({ ...newTrigger, secret: "culprit_trigger_once" }, 201);
 });
-route("PATCH", "/triggers/:id", ({ body }, triggerId) => {
-  const match = alerting.triggers.find((trigger) => trigger.id === triggerId);
+addRoute("PATCH", "/triggers/:id", ({ body }, triggerId) => {
+  const match = mockAlerting.triggers.find((trigger) => trigger.id === triggerId);
   return match
-    ? ok({ ...match, ...body, secret: body.new_secret ? "culprit_trigger_renewed" : null })
-    : problem(404, "trigger.not_found", "");
+    ? respond({ ...match, ...body, secret: body.new_secret ? "culprit_trigger_renewed" : null })
+    : respondProblem(404, "trigger.not_found", "");
 });
-route("DELETE", "/triggers/:id", (_, triggerId) => {
-  alerting.triggers = alerting.triggers.filter((trigger) => trigger.id !== triggerId);
+addRoute("DELETE", "/triggers/:id", (_, triggerId) => {
+  mockAlerting.triggers = mockAlerting.triggers.filter((trigger) => trigger.id !== triggerId);
   return { status: 204 };
 });
-route("POST", "/triggers/:id/test", ({ body }) => {
+addRoute("POST", "/triggers/:id/test", ({ body }) => {
   const labels = body.labels as Record<string, string>;
   const known = labels.instance?.startsWith("feed-7");
-  return ok({
+  return respond({
     state: known ? "started" : "unmatched",
     reason: known ? null : { key: "alert.no_place", params: {} },
     host: known ? HOST : null,
@@ -214,68 +216,72 @@ route("POST", "/triggers/:id/test", ({ body }) => {
     tiers: known ? ["light"] : [],
   });
 });
-route("GET", "/alerts", ({ query }) =>
-  list(alerting.alerts.filter((alert) => !query.get("state") || alert.state === query.get("state"))),
+addRoute("GET", "/alerts", ({ query }) =>
+  respondList(
+    mockAlerting.alerts.filter((alert) => !query.get("state") || alert.state === query.get("state")),
+  ),
 );
-route("GET", "/unattended-tiers", () => ok(alerting.unattendedTiers));
-route("POST", "/unattended-tiers", ({ body }) => {
+addRoute("GET", "/unattended-tiers", () => respond(mockAlerting.unattendedTiers));
+addRoute("POST", "/unattended-tiers", ({ body }) => {
   const newTier = {
-    id: id("unattended-tier", Math.random()),
+    id: makeId("unattended-tier", Math.random()),
     label: body.label,
     tier: "standard",
     created_by: null,
     created_at: AT,
   } as UnattendedTier;
-  alerting.unattendedTiers.push(newTier);
-  return ok(newTier, 201);
+  mockAlerting.unattendedTiers.push(newTier);
+  return respond(newTier, 201);
 });
-route("DELETE", "/unattended-tiers/:id", (_, tierId) => {
-  alerting.unattendedTiers = alerting.unattendedTiers.filter((tier) => tier.id !== tierId);
+addRoute("DELETE", "/unattended-tiers/:id", (_, tierId) => {
+  mockAlerting.unattendedTiers = mockAlerting.unattendedTiers.filter((tier) => tier.id !== tierId);
   return { status: 204 };
 });
-route("GET", "/channels", () => list(alerting.channels));
-route("POST", "/channels", ({ body }) => {
+addRoute("GET", "/channels", () => respondList(mockAlerting.channels));
+addRoute("POST", "/channels", ({ body }) => {
   const newChannel = {
-    ...alerting.channels[0],
+    ...mockAlerting.channels[0],
     name: body.name,
     kind: body.kind,
-    id: id("channel", Math.random()),
+    id: makeId("channel", Math.random()),
     user_id: null,
     destination: { server: "https://hooks.example:443" },
     failed: 0,
     last_state: null,
     last_at: null,
   } as T.Channel;
-  alerting.channels.push(newChannel);
-  return ok({ ...newChannel, secret: body.kind === "webhook" ? "culprit_hook_once" : null }, 201);
+  mockAlerting.channels.push(newChannel);
+  return respond({ ...newChannel, secret: body.kind === "webhook" ? "culprit_hook_once" : null }, 201);
 });
-route("PATCH", "/channels/:id", ({ body }, channelId) =>
-  ok({ ...alerting.channels.find((channel) => channel.id === channelId), ...body }),
+addRoute("PATCH", "/channels/:id", ({ body }, channelId) =>
+  respond({ ...mockAlerting.channels.find((channel) => channel.id === channelId), ...body }),
 );
-route("DELETE", "/channels/:id", (_, channelId) => {
-  alerting.channels = alerting.channels.filter((channel) => channel.id !== channelId);
+addRoute("DELETE", "/channels/:id", (_, channelId) => {
+  mockAlerting.channels = mockAlerting.channels.filter((channel) => channel.id !== channelId);
   return { status: 204 };
 });
-route("POST", "/channels/:id/test", () =>
-  ok({ ...alerting.notifications[0], about: "test", state: "queued" }, 201),
+addRoute("POST", "/channels/:id/test", () =>
+  respond({ ...mockAlerting.notifications[0], about: "test", state: "queued" }, 201),
 );
-route("POST", "/channels/:id/retry", (_, channelId) => {
-  const match = alerting.channels.find((channel) => channel.id === channelId);
+addRoute("POST", "/channels/:id/retry", (_, channelId) => {
+  const match = mockAlerting.channels.find((channel) => channel.id === channelId);
   if (match) Object.assign(match, { queued: match.failed, failed: 0 });
-  alerting.annotations = alerting.annotations.filter(
+  mockAlerting.annotations = mockAlerting.annotations.filter(
     (grafanaAnnotation) => grafanaAnnotation.channel_id !== channelId,
   );
-  return ok(match);
+  return respond(match);
 });
-route("GET", "/grafana-annotations", () => list(alerting.annotations));
-route("POST", "/grafana-annotations/:id/retry", (_, annotationId) => {
-  const match = alerting.annotations.find((grafanaAnnotation) => grafanaAnnotation.id === annotationId);
-  alerting.annotations = alerting.annotations.filter((grafanaAnnotation) => grafanaAnnotation !== match);
-  return ok({ ...match, state: "queued", failure: null, attempts: 0 });
+addRoute("GET", "/grafana-annotations", () => respondList(mockAlerting.annotations));
+addRoute("POST", "/grafana-annotations/:id/retry", (_, annotationId) => {
+  const match = mockAlerting.annotations.find((grafanaAnnotation) => grafanaAnnotation.id === annotationId);
+  mockAlerting.annotations = mockAlerting.annotations.filter(
+    (grafanaAnnotation) => grafanaAnnotation !== match,
+  );
+  return respond({ ...match, state: "queued", failure: null, attempts: 0 });
 });
-route("GET", "/notifications", () => list(alerting.notifications));
-route("POST", "/notifications/:id/retry", (_, notificationId) => {
-  const match = alerting.notifications.find((notification) => notification.id === notificationId);
+addRoute("GET", "/notifications", () => respondList(mockAlerting.notifications));
+addRoute("POST", "/notifications/:id/retry", (_, notificationId) => {
+  const match = mockAlerting.notifications.find((notification) => notification.id === notificationId);
   if (match) Object.assign(match, { state: "queued", failure: null, attempts: 0 });
-  return ok(match);
+  return respond(match);
 });

@@ -1,13 +1,16 @@
-/** What waits on hosts: a look-back buffer, a conditional capture with its last readings, and one whose host cannot be reached. */
+/** Watchers: a look-back buffer, a conditional capture with its last readings, and one whose host is unreachable. */
 import type * as T from "../../src/client/models.ts";
-import { hash, id } from "../server/noise.ts";
-import { list, ok, problem, route } from "../server/routes.ts";
-import { HOSTS } from "../world.ts";
+import { HOSTS } from "../dataset.ts";
+import { hashToUnit, makeId } from "../server/pseudoRandom.ts";
+import { addRoute, respond, respondList, respondProblem } from "../server/routes.ts";
 
 const now = Date.now();
 const later = (hours: number) => new Date(now + hours * 3600e3).toISOString();
-const hostAt = (n: number) => ({ id: HOSTS[n]?.id ?? id("host", n), name: HOSTS[n]?.name ?? `host-${n}` });
-const LENA = { id: id("user", 1), name: "lena" };
+const hostAt = (n: number) => ({
+  id: HOSTS[n]?.id ?? makeId("host", n),
+  name: HOSTS[n]?.name ?? `host-${n}`,
+});
+const LENA = { id: makeId("user", 1), name: "lena" };
 const NONE = {
   reason: "",
   conditions: [],
@@ -30,11 +33,11 @@ const NONE = {
   requested_by: LENA,
 } satisfies Partial<T.Watcher>;
 
-export const watcherState = {
+export const mockWatchers = {
   rows: [
     {
       ...NONE,
-      id: id("watcher", 2),
+      id: makeId("watcher", 2),
       number: 3,
       kind: "conditional",
       host: hostAt(0),
@@ -69,7 +72,7 @@ export const watcherState = {
       max_captures: 3,
       cooldown_s: 600,
       last_capture_at: later(-0.5),
-      captures: [{ id: id("capture", 474), number: 474, state: "done", created_at: later(-0.5) }],
+      captures: [{ id: makeId("capture", 474), number: 474, state: "done", created_at: later(-0.5) }],
       rejection: { at: later(-0.4), reason: { key: "watcher.cooldown", params: { seconds: 600 } } },
       expires_at: later(2.6),
       created_at: later(-1.4),
@@ -81,14 +84,14 @@ export const watcherState = {
         values: [
           Array.from({ length: 60 }, () => 0),
           Array.from({ length: 60 }, (_, n) =>
-            n === 20 ? null : 8 + 24 * hash("psi", n) + (n > 48 ? 22 : 0),
+            n === 20 ? null : 8 + 24 * hashToUnit("psi", n) + (n > 48 ? 22 : 0),
           ),
         ],
       },
     },
     {
       ...NONE,
-      id: id("watcher", 1),
+      id: makeId("watcher", 1),
       number: 2,
       kind: "lookback",
       host: hostAt(0),
@@ -102,7 +105,7 @@ export const watcherState = {
     },
     {
       ...NONE,
-      id: id("watcher", 0),
+      id: makeId("watcher", 0),
       number: 1,
       kind: "lookback",
       host: hostAt(1),
@@ -146,29 +149,29 @@ const KINDS = [
   kind("load1", "Load average of one minute", "1 分钟平均负载"),
 ];
 
-route("GET", "/watchers", ({ query }) =>
-  list(
-    watcherState.rows.filter(
+addRoute("GET", "/watchers", ({ query }) =>
+  respondList(
+    mockWatchers.rows.filter(
       (watcher) =>
         (!query.get("host_id") || watcher.host.id === query.get("host_id")) &&
         (query.get("include_ended") === "true" || watcher.ended_at === null),
     ),
   ),
 );
-route("GET", "/watchers/conditions", () => ok(KINDS));
-route("POST", "/watchers", ({ body }) => {
+addRoute("GET", "/watchers/conditions", () => respond(KINDS));
+addRoute("POST", "/watchers", ({ body }) => {
   const targetHost = HOSTS.find((host) => host.id === body.host_id);
-  if (!targetHost) return problem(404, "host.not_found", "");
+  if (!targetHost) return respondProblem(404, "host.not_found", "");
   if (
-    watcherState.rows.some(
+    mockWatchers.rows.some(
       (watcher) => watcher.host.id === targetHost.id && watcher.kind === body.kind && !watcher.ended_at,
     )
   )
-    return problem(409, `watcher.${body.kind}_exists`, "", { host: targetHost.name });
+    return respondProblem(409, `watcher.${body.kind}_exists`, "", { host: targetHost.name });
   const newWatcher = {
     ...NONE,
-    id: id("watcher", 100 + watcherState.rows.length),
-    number: watcherState.rows.length + 1,
+    id: makeId("watcher", 100 + mockWatchers.rows.length),
+    number: mockWatchers.rows.length + 1,
     kind: body.kind,
     host: { id: targetHost.id, name: targetHost.name },
     state: "waiting",
@@ -190,12 +193,12 @@ route("POST", "/watchers", ({ body }) => {
     created_at: later(0),
     started_at: null,
   } as T.Watcher;
-  watcherState.rows.unshift(newWatcher);
-  return ok(newWatcher, 201);
+  mockWatchers.rows.unshift(newWatcher);
+  return respond(newWatcher, 201);
 });
-route("POST", "/watchers/:id/stop", (_, watcherId) => {
-  const match = watcherState.rows.find((watcher) => watcher.id === watcherId);
-  if (!match) return problem(404, "watcher.not_found", "");
+addRoute("POST", "/watchers/:id/stop", (_, watcherId) => {
+  const match = mockWatchers.rows.find((watcher) => watcher.id === watcherId);
+  if (!match) return respondProblem(404, "watcher.not_found", "");
   Object.assign(match, { state: "canceled", ended_at: later(0), wait_reason: null });
-  return ok(match);
+  return respond(match);
 });

@@ -13,8 +13,8 @@ const BY_LABEL: Record<string, Record<string, string>[]> = {
   resource: ["cpu", "io", "memory"].map((resource) => ({ resource })),
 };
 
-/** The label sets that the made-up hosts have of a metric. */
-export function labelSets(m: Metric): Record<string, string>[] {
+/** Return the label sets of a metric on the mock hosts. */
+export function listLabelSets(m: Metric): Record<string, string>[] {
   const label = m.labels[0];
   if (!label) return [{}];
   if (m.id.startsWith("net.")) return dev("eth0", "eth1", "lo");

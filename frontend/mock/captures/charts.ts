@@ -1,6 +1,6 @@
-/** Pictures as the server drew them of real captures: the very files that its tests compare with. */
+/** Charts of real captures: the expected results of the tests of the server. */
 import type { RunVisuals, Visual } from "../../src/widgets/charts/api.ts";
-import { ok, route } from "../server/routes.ts";
+import { addRoute, respond } from "../server/routes.ts";
 import callPath from "./charts/call-path.json" with { type: "json" };
 import connectTimes from "./charts/connect-times.json" with { type: "json" };
 import diskTimes from "./charts/disk-times.json" with { type: "json" };
@@ -46,8 +46,8 @@ const CHARTS = [
   waitChain,
 ].flat() as unknown as Visual[];
 
-/** The same picture of a run that did not collect what it is made of. */
-const undrawn = (chart: Visual): Visual => ({
+/** Return a chart without data, as for a run that did not collect it. */
+const withoutBody = (chart: Visual): Visual => ({
   ...chart,
   id: chart.builder,
   subject: {},
@@ -58,23 +58,24 @@ const undrawn = (chart: Visual): Visual => ({
   notes: [],
 });
 
-/** A run with partial results has every third chart; a failed run has none. */
+/** Return the charts of a run: all if it is done, every third for partial results, none if it failed. */
 function chartsOf(runId: string): Visual[] {
   const run = live
-    .allCaptures()
+    .listCaptures()
     .flatMap((capture) => capture.runs)
     .find((run) => run.id === runId);
-  if (run?.state === "partial") return once(CHARTS.map((chart, i) => (i % 3 === 0 ? chart : undrawn(chart))));
-  return run?.state === "failed" ? once(CHARTS.map(undrawn)) : CHARTS;
+  if (run?.state === "partial")
+    return uniqueById(CHARTS.map((chart, i) => (i % 3 === 0 ? chart : withoutBody(chart))));
+  return run?.state === "failed" ? uniqueById(CHARTS.map(withoutBody)) : CHARTS;
 }
 
-const once = (all: Visual[]): Visual[] => [...new Map(all.map((chart) => [chart.id, chart])).values()];
+const uniqueById = (all: Visual[]): Visual[] => [...new Map(all.map((chart) => [chart.id, chart])).values()];
 
-route("GET", "/runs/:id/charts", ({ query }, runId) => {
+addRoute("GET", "/runs/:id/charts", ({ query }, runId) => {
   const ids = query.getAll("ids");
   const findings = query.getAll("findings");
   const all = ids.length === 0 && findings.length === 0;
   const fits = (chart: Visual) =>
     all || ids.includes(chart.builder) || chart.rules.some((rule) => findings.includes(rule));
-  return ok({ run_id: runId ?? "", charts: chartsOf(runId ?? "").filter(fits) } satisfies RunVisuals);
+  return respond({ run_id: runId ?? "", charts: chartsOf(runId ?? "").filter(fits) } satisfies RunVisuals);
 });

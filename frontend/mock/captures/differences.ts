@@ -1,10 +1,10 @@
-/** What differs between two selections of the mock's timelines. */
+/** Differences between two selections of mock timelines. */
 
 import type { Differences, SeriesDifference } from "../../src/widgets/timeline/changes/useDifferences.ts";
-import { changesOf } from "../hosts/factChanges.ts";
-import { ok, problem, route } from "../server/routes.ts";
-import { eventsOf, HOSTS } from "../world.ts";
-import { timeline } from "./timeline.ts";
+import { HOSTS, listHostEvents } from "../dataset.ts";
+import { findFactChanges } from "../hosts/factChanges.ts";
+import { addRoute, respond, respondProblem } from "../server/routes.ts";
+import { createTimeline } from "./timeline.ts";
 
 const HOUR_NS = 3_600e9;
 
@@ -28,7 +28,7 @@ function summarize(values: readonly number[]): SeriesDifference["before"] {
 /** The values of each series of a side, by metric, labels and column. */
 function valuesOf(side: Side) {
   const out = new Map<string, { item: Omit<SeriesDifference, "before" | "after">; values: number[] }>();
-  for (const track of timeline(side.id, side.from, side.to, 400, []).tracks) {
+  for (const track of createTimeline(side.id, side.from, side.to, 400, []).tracks) {
     const columns = track.axis_values ?? [null];
     columns.forEach((column, at) => {
       const values = (
@@ -62,9 +62,9 @@ function compare(before: Side, after: Side): Differences {
   }
   const all = [...best.values()].sort((a, b) => Math.abs(b.steps ?? 0) - Math.abs(a.steps ?? 0));
   const changed = all.filter((item) => Math.abs(item.steps ?? 0) >= 1);
-  const facts = before.id === after.id ? (changesOf(after.id)?.changes ?? []) : [];
+  const facts = before.id === after.id ? (findFactChanges(after.id)?.changes ?? []) : [];
   const within = (side: Side) =>
-    eventsOf(side.id).filter((event) => event.t_ns >= side.from && event.t_ns < side.to);
+    listHostEvents(side.id).filter((event) => event.t_ns >= side.from && event.t_ns < side.to);
   const events = within(after).map((event) => ({
     kind: event.kind,
     severity: event.severity,
@@ -105,13 +105,13 @@ function compare(before: Side, after: Side): Differences {
   };
 }
 
-route("GET", "/differences", ({ query }) => {
+addRoute("GET", "/differences", ({ query }) => {
   const side = (name: string): Side | undefined => {
     const host = HOSTS.find(({ id }) => id === query.get(`${name}_host`));
     const at = (end: string) => Number(query.get(`${name}_${end}_ns`));
     return host && { id: host.id, name: host.name, from: at("from"), to: at("to") };
   };
   const [before, after] = [side("before"), side("after")];
-  if (!before || !after) return problem(404, "host.not_found", "Host not found.");
-  return ok(compare(before, after));
+  if (!before || !after) return respondProblem(404, "host.not_found", "Host not found.");
+  return respond(compare(before, after));
 });

@@ -1,17 +1,17 @@
 /** Reported events. */
 import type { ReportedEvent } from "../../src/client/models.ts";
-import { id } from "../server/noise.ts";
-import { list, ok, problem, route } from "../server/routes.ts";
+import { HOSTS, TAKEN_CAPTURES } from "../dataset.ts";
+import { makeId } from "../server/pseudoRandom.ts";
+import { addRoute, respond, respondList, respondProblem } from "../server/routes.ts";
 import { state, USERS } from "../server/state.ts";
-import { HOSTS, TAKEN } from "../world.ts";
 
-const last = TAKEN[TAKEN.length - 1]!;
-/** Minutes after the newest capture began. */
+const last = TAKEN_CAPTURES[TAKEN_CAPTURES.length - 1]!;
+/** Return the time some minutes after the start of the newest capture. */
 const at = (minutes: number): string => new Date((last.from + minutes * 60) * 1000).toISOString();
 const hosts = (...which: number[]) => which.map((n) => ({ id: HOSTS[n]!.id, name: HOSTS[n]!.name }));
 
 const DEPLOY: ReportedEvent = {
-  id: id("reported-event", 0),
+  id: makeId("reported-event", 0),
   kind: "deploy",
   what: "feed 4f2a",
   who: "release train",
@@ -34,11 +34,11 @@ const DEPLOY: ReportedEvent = {
   can_update: true,
 };
 
-export const firstEvents = (): ReportedEvent[] => [
+export const createEvents = (): ReportedEvent[] => [
   DEPLOY,
   {
     ...DEPLOY,
-    id: id("reported-event", 1),
+    id: makeId("reported-event", 1),
     kind: "config",
     what: "net.core.somaxconn 128 → 4096 <b>by hand</b>",
     who: "",
@@ -53,7 +53,7 @@ export const firstEvents = (): ReportedEvent[] => [
   },
   {
     ...DEPLOY,
-    id: id("reported-event", 2),
+    id: makeId("reported-event", 2),
     kind: "note",
     what: "Load test begins",
     who: "",
@@ -68,20 +68,20 @@ export const firstEvents = (): ReportedEvent[] => [
   },
 ];
 
-export const eventState = { events: firstEvents() };
+export const mockEvents = { events: createEvents() };
 export const resetEvents = (): void => {
-  eventState.events = firstEvents();
+  mockEvents.events = createEvents();
 };
 
-const may = () => state.role !== "viewer";
+const canReport = () => state.role !== "viewer";
 const withPermission = (event: ReportedEvent): ReportedEvent => ({
   ...event,
-  can_update: event.can_update && may(),
+  can_update: event.can_update && canReport(),
 });
 
 /** Reported events on the timeline of a host. */
-export const reportedOn = (hostId: string) =>
-  eventState.events
+export const listReportedEvents = (hostId: string) =>
+  mockEvents.events
     .filter((event) => !event.withdrawn_at)
     .filter(
       (event) => event.target.kind === "everywhere" || event.target.hosts.some((host) => host.id === hostId),
@@ -106,21 +106,21 @@ export const reportedOn = (hostId: string) =>
       },
     }));
 
-route("GET", "/reported-events", ({ query }) =>
-  list(
+addRoute("GET", "/reported-events", ({ query }) =>
+  respondList(
     state.empty
       ? []
-      : eventState.events
+      : mockEvents.events
           .filter((event) => !event.withdrawn_at || query.get("withdrawn") === "true")
           .map(withPermission),
   ),
 );
-route("POST", "/reported-events", ({ body }) => {
+addRoute("POST", "/reported-events", ({ body }) => {
   const named = (body.hosts as string[] | undefined) ?? [];
   const event: ReportedEvent = {
     ...DEPLOY,
     ...(body as Partial<ReportedEvent>),
-    id: id("reported-event", eventState.events.length),
+    id: makeId("reported-event", mockEvents.events.length),
     until: (body.until as string) ?? null,
     link: (body.link as string) ?? null,
     target: {
@@ -133,20 +133,20 @@ route("POST", "/reported-events", ({ body }) => {
     external_id: null,
     changed_at: null,
   };
-  eventState.events = [event, ...eventState.events];
-  return ok(event, 201);
+  mockEvents.events = [event, ...mockEvents.events];
+  return respond(event, 201);
 });
-route("PATCH", "/reported-events/:id", ({ body }, eventId) => {
-  const before = eventState.events.find((event) => event.id === eventId);
+addRoute("PATCH", "/reported-events/:id", ({ body }, eventId) => {
+  const before = mockEvents.events.find((event) => event.id === eventId);
   if (!before)
-    return problem(404, "reported_event.not_found", "Event not found, or you have no access to it.");
+    return respondProblem(404, "reported_event.not_found", "Event not found, or you have no access to it.");
   const after = { ...before, ...(body as Partial<ReportedEvent>) };
-  eventState.events = eventState.events.map((event) => (event.id === eventId ? after : event));
-  return ok(after);
+  mockEvents.events = mockEvents.events.map((event) => (event.id === eventId ? after : event));
+  return respond(after);
 });
-route("DELETE", "/reported-events/:id", (_, eventId) => {
-  eventState.events = eventState.events.map((event) =>
+addRoute("DELETE", "/reported-events/:id", (_, eventId) => {
+  mockEvents.events = mockEvents.events.map((event) =>
     event.id === eventId ? { ...event, withdrawn_at: new Date().toISOString(), can_update: false } : event,
   );
-  return ok(null, 204);
+  return respond(null, 204);
 });

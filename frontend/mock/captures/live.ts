@@ -1,9 +1,9 @@
 import type { Capture, Host, RunState, RunSummary } from "../../src/client/models.ts";
-import { id } from "../server/noise.ts";
-import { CAPTURES, endedRun, HOSTS } from "../world.ts";
+import { CAPTURES, createEndedRun, HOSTS } from "../dataset.ts";
+import { makeId } from "../server/pseudoRandom.ts";
 import { COLLECTORS, PLANS } from "./catalog.ts";
 
-/** A capture that goes on while it is watched: its state follows from the time since it began. */
+/** Capture in progress: its state follows from the time since its start. */
 interface LiveCapture {
   capture: Capture;
   began: number;
@@ -15,10 +15,16 @@ interface LiveCapture {
 const live = new Map<string, LiveCapture>();
 let counter = 480;
 
-export function begin(hosts: Host[], plan: string, seconds: number, reason: string, ago_s = 0): Capture {
+export function startCapture(
+  hosts: Host[],
+  plan: string,
+  seconds: number,
+  reason: string,
+  ago_s = 0,
+): Capture {
   counter += 1;
   const capture: Capture = {
-    id: id("capture", counter),
+    id: makeId("capture", counter),
     number: counter,
     plan,
     tier: "light",
@@ -28,25 +34,25 @@ export function begin(hosts: Host[], plan: string, seconds: number, reason: stri
     state: "running",
     reason,
     source: "manual",
-    requested_by: { id: id("user", 0), name: "admin" },
+    requested_by: { id: makeId("user", 0), name: "admin" },
     created_at: new Date(Date.now() - ago_s * 1000).toISOString(),
     ended_at: null,
     runs: [],
   };
   live.set(capture.id, { capture, began: Date.now() - ago_s * 1000, hosts, seconds });
-  return read(capture.id) as Capture;
+  return findCapture(capture.id) as Capture;
 }
 
-export function cancel(captureId: string): Capture | undefined {
+export function cancelCapture(captureId: string): Capture | undefined {
   const capture = live.get(captureId);
   if (capture) capture.canceled ??= Date.now();
-  return read(captureId);
+  return findCapture(captureId);
 }
 
-export function read(captureId: string): Capture | undefined {
+export function findCapture(captureId: string): Capture | undefined {
   const capture = live.get(captureId);
   if (!capture) return CAPTURES.find((c) => c.id === captureId);
-  const runs = capture.hosts.map((host, i) => runAt(capture, host, i));
+  const runs = capture.hosts.map((host, i) => createRunSummary(capture, host, i));
   const active = runs.some((r) => r.state === "queued" || r.state === "running" || r.state === "ingesting");
   const state: RunState = active
     ? "running"
@@ -58,17 +64,17 @@ export function read(captureId: string): Capture | undefined {
   return { ...capture.capture, state, ended_at: active ? null : new Date().toISOString(), runs };
 }
 
-export const allCaptures = (): Capture[] => [
-  ...[...live.keys()].reverse().map((key) => read(key) as Capture),
+export const listCaptures = (): Capture[] => [
+  ...[...live.keys()].reverse().map((key) => findCapture(key) as Capture),
   ...CAPTURES,
 ];
 
-function runAt(capture: LiveCapture, host: Host, i: number): RunSummary {
-  const runId = id("run", host.id, capture.capture.number);
+function createRunSummary(capture: LiveCapture, host: Host, i: number): RunSummary {
+  const runId = makeId("run", host.id, capture.capture.number);
   const until = capture.canceled ?? Date.now();
   const elapsed = (until - capture.began) / 1000 - 1 - i * 0.7;
   const seconds = capture.seconds;
-  const whole = endedRun(
+  const whole = createEndedRun(
     runId,
     host,
     capture.capture.plan,
@@ -148,4 +154,4 @@ function runAt(capture: LiveCapture, host: Host, i: number): RunSummary {
   };
 }
 
-begin(HOSTS.slice(1, 9), "cpu", 600, "p99 of feed is 2.3 s since 02:14", 210);
+startCapture(HOSTS.slice(1, 9), "cpu", 600, "p99 of feed is 2.3 s since 02:14", 210);

@@ -1,15 +1,15 @@
 import type { Profile } from "../../src/client/models.ts";
-import { id } from "../server/noise.ts";
-import { HOSTS, NS, TAKEN } from "../world.ts";
+import { HOSTS, NS_PER_S, TAKEN_CAPTURES } from "../dataset.ts";
+import { makeId } from "../server/pseudoRandom.ts";
 
-export const profilesOf = (hostId: string): Profile[] =>
-  TAKEN.filter((c) => c.plan === "cpu" || c.plan === "baseline")
+export const listProfiles = (hostId: string): Profile[] =>
+  TAKEN_CAPTURES.filter((c) => c.plan === "cpu" || c.plan === "baseline")
     .slice(-60)
     .reverse()
     .map((c) => ({
-      id: id("profile", hostId, c.n),
+      id: makeId("profile", hostId, c.n),
       created_at: new Date(c.from * 1000).toISOString(),
-      run_id: id("run", hostId, c.n),
+      run_id: makeId("run", hostId, c.n),
       host: { id: hostId, name: HOSTS.find((h) => h.id === hostId)?.name ?? "host" },
       kind: "on_cpu",
       event: "cpu-clock",
@@ -21,8 +21,8 @@ export const profilesOf = (hostId: string): Profile[] =>
       lost: 0,
       unknown_share: 0.03,
       truncated_share: 0.001,
-      t0_ns: c.from * NS,
-      t1_ns: (c.from + c.seconds) * NS,
+      t0_ns: c.from * NS_PER_S,
+      t1_ns: (c.from + c.seconds) * NS_PER_S,
       method: "perf script --no-inline",
       label: `#${c.n} ${c.plan}`,
     }));

@@ -1,12 +1,12 @@
 import type { Capture, Run } from "../../src/client/models.ts";
 import type { SeriesSummary } from "../../src/features/runs/api.ts";
 import type { HostEvent } from "../../src/widgets/timeline/api.ts";
-import { hash, id } from "../server/noise.ts";
-import { eventsOf } from "../world.ts";
-import { labelSets, METRICS } from "./catalog.ts";
-import { profilesOf } from "./profile.ts";
+import { listHostEvents } from "../dataset.ts";
+import { hashToUnit, makeId } from "../server/pseudoRandom.ts";
+import { listLabelSets, METRICS } from "./catalog.ts";
+import { listProfiles } from "./profile.ts";
 
-export { citation, overview, timeline } from "./timeline.ts";
+export { createCitation, createOverview, createTimeline } from "./timeline.ts";
 
 const COLLECTOR_DETAILS = {
   argv: null,
@@ -20,7 +20,7 @@ const COLLECTOR_DETAILS = {
   method: null,
 };
 
-export function runDetail(runId: string, captures: Capture[]): Run | undefined {
+export function findRun(runId: string, captures: Capture[]): Run | undefined {
   for (const capture of captures) {
     const run = capture.runs.find((r) => r.id === runId);
     if (!run) continue;
@@ -54,11 +54,11 @@ export function runDetail(runId: string, captures: Capture[]): Run | undefined {
         .filter((c) => (c.bytes ?? 0) > 0)
         .flatMap((c) =>
           (c.id === "perf_record" ? ["perf.data", "script"] : ["stdout"]).map((part) => ({
-            id: id("artifact", runId, c.id, part),
+            id: makeId("artifact", runId, c.id, part),
             collector: c.id,
             part,
             sha256:
-              `${hash(runId, c.id, part).toString(16).slice(2)}${hash(part, runId).toString(16).slice(2)}`.padEnd(
+              `${hashToUnit(runId, c.id, part).toString(16).slice(2)}${hashToUnit(part, runId).toString(16).slice(2)}`.padEnd(
                 64,
                 "a9f1",
               ),
@@ -72,7 +72,7 @@ export function runDetail(runId: string, captures: Capture[]): Run | undefined {
         ),
       profiles:
         capture.plan === "cpu" && run.host
-          ? profilesOf(run.host.id)
+          ? listProfiles(run.host.id)
               .slice(0, 1)
               .map((p) => ({ ...p, run_id: runId, t0_ns: from }))
           : [],
@@ -91,7 +91,7 @@ export function runDetail(runId: string, captures: Capture[]): Run | undefined {
             Math.round(9000 / (i + 1)) / 10,
             Math.round(8e9 / (i + 1)),
           ]),
-          artifact_id: id("artifact", runId, "proc_top", "stdout"),
+          artifact_id: makeId("artifact", runId, "proc_top", "stdout"),
           collector: "proc_top",
           lines: Array.from({ length: 24 }, (_, i) => i + 2),
         },
@@ -102,7 +102,7 @@ export function runDetail(runId: string, captures: Capture[]): Run | undefined {
             { id: "recv_queue", unit: "bytes" },
           ],
           rows: Array.from({ length: 260 }, (_, i) => [`10.40.0.4:${40_000 + i}`, i]),
-          artifact_id: id("artifact", runId, "ss", "stdout"),
+          artifact_id: makeId("artifact", runId, "ss", "stdout"),
           collector: "ss",
           lines: Array.from({ length: 260 }, (_, i) => i + 2),
         },
@@ -116,10 +116,10 @@ export function runDetail(runId: string, captures: Capture[]): Run | undefined {
   return undefined;
 }
 
-export const seriesOf = (): SeriesSummary[] =>
+export const listSeries = (): SeriesSummary[] =>
   METRICS.flatMap((m) =>
-    labelSets(m).map((labels) => {
-      const mean = 60 * hash(m.id, JSON.stringify(labels));
+    listLabelSets(m).map((labels) => {
+      const mean = 60 * hashToUnit(m.id, JSON.stringify(labels));
       return {
         metric: m.id,
         labels,
@@ -136,7 +136,7 @@ export const seriesOf = (): SeriesSummary[] =>
     }),
   );
 
-export function eventsOfRun(runId: string, captures: Capture[]): HostEvent[] {
+export function listRunEvents(runId: string, captures: Capture[]): HostEvent[] {
   const host = captures.flatMap((c) => c.runs).find((r) => r.id === runId)?.host;
-  return host ? eventsOf(host.id).filter((e) => e.run_id === runId) : [];
+  return host ? listHostEvents(host.id).filter((e) => e.run_id === runId) : [];
 }

@@ -1,15 +1,17 @@
 import type { Timeline, TimelineOverview, Track } from "../../src/widgets/timeline/api.ts";
-import { hash, id } from "../server/noise.ts";
-import { blocks, eventsOf, HOSTS, NS, TAKEN } from "../world.ts";
-import { labelSets, METRICS } from "./catalog.ts";
-import { reportedOn } from "./events.ts";
+import { HOSTS, listCaptureBlocks, listHostEvents, NS_PER_S, TAKEN_CAPTURES } from "../dataset.ts";
+import { hashToUnit, makeId } from "../server/pseudoRandom.ts";
+import { listLabelSets, METRICS } from "./catalog.ts";
+import { listReportedEvents } from "./events.ts";
 
-/** A made-up reading; the incident of the last hour shows in it. */
-function reading(metric: string, labels: Record<string, string>, k: number, t: number): number {
+/** Return a reading. It is higher during the incident of the last hour. */
+function computeReading(metric: string, labels: Record<string, string>, k: number, t: number): number {
   const seed = `${metric}${Object.values(labels).join()}`;
-  const wave = 0.5 + 0.5 * Math.sin(t / 37 + k * 0.7 + hash(seed) * 6);
-  const noise = hash(seed, k, Math.floor(t));
-  const incident = t > TAKEN[TAKEN.length - 4]!.from && t < TAKEN[TAKEN.length - 1]!.from + 40;
+  const wave = 0.5 + 0.5 * Math.sin(t / 37 + k * 0.7 + hashToUnit(seed) * 6);
+  const noise = hashToUnit(seed, k, Math.floor(t));
+  const incident =
+    t > TAKEN_CAPTURES[TAKEN_CAPTURES.length - 4]!.from &&
+    t < TAKEN_CAPTURES[TAKEN_CAPTURES.length - 1]!.from + 40;
   const heat = incident ? 1 : 0.35;
   switch (metric) {
     case "cpu.busy_pct":
@@ -51,21 +53,21 @@ function reading(metric: string, labels: Record<string, string>, k: number, t: n
   }
 }
 
-/** What is typical: known of most runs, of one too little, and of one nothing, because Prometheus was away. */
+/** Return the typical ranges: complete for most runs, too few days for one, and failed for one. */
 function typicalOf(hostId: string, metric: string, labels: Record<string, string>): Track["typical"] {
   if (!metric.startsWith("app.")) return [];
   const calm = metric === "app.p99_ms" ? 0.35 : 1;
-  return blocks(hostId).map((block, i) => {
+  return listCaptureBlocks(hostId).map((block, i) => {
     const away = i % 5 === 2;
     const days = i % 5 === 3 ? 2 : 7 - (i % 2);
-    const [from, to] = [block.from_ns - 15 * NS, block.to_ns + 15 * NS];
+    const [from, to] = [block.from_ns - 15 * NS_PER_S, block.to_ns + 15 * NS_PER_S];
     const t_ns = away ? [] : Array.from({ length: 13 }, (_, k) => from + ((to - from) * k) / 12);
     const size = (metric === "app.p99_ms" ? 1 : 4.3) * (labels.route === "/feed" ? 190 : 24) * calm;
     const band = (share: number) =>
       t_ns.map((_, k) => (days < 3 ? null : size * share * (1 + 0.05 * Math.sin(k / 3))));
     return {
       run_id: block.run_id,
-      artifact_id: away ? null : id("artifact", hostId, block.number, "prom_typical"),
+      artifact_id: away ? null : makeId("artifact", hostId, block.number, "prom_typical"),
       from_ns: away ? block.from_ns : from,
       to_ns: away ? block.to_ns : to,
       t_ns,
@@ -86,18 +88,20 @@ interface Cell {
 }
 
 /** Sample times inside the range, thinned to at most `width` and `per` seconds apart. */
-function times(
+function listSampleTimes(
   from: number,
   to: number,
   width: number,
 ): { cells: Cell[]; gaps: [number, number][]; step: number } {
-  const inside = TAKEN.map((c, i) => ({ ...c, i })).filter((c) => c.from + c.seconds >= from && c.from <= to);
+  const inside = TAKEN_CAPTURES.map((c, i) => ({ ...c, i })).filter(
+    (c) => c.from + c.seconds >= from && c.from <= to,
+  );
   const step = Math.max(1, (to - from) / width);
   const cells: Cell[] = [];
   const gaps: [number, number][] = [];
   let edge = from;
   for (const c of inside) {
-    if (c.from > edge) gaps.push([edge * NS, c.from * NS]);
+    if (c.from > edge) gaps.push([edge * NS_PER_S, c.from * NS_PER_S]);
     for (
       let t = Math.max(c.from, c.from + Math.ceil((from - c.from) / step) * step);
       t <= Math.min(to, c.from + c.seconds);
@@ -106,11 +110,11 @@ function times(
       cells.push({ t, runIndex: c.i });
     edge = Math.max(edge, c.from + c.seconds);
   }
-  if (edge < to) gaps.push([edge * NS, to * NS]);
+  if (edge < to) gaps.push([edge * NS_PER_S, to * NS_PER_S]);
   return { cells, gaps, step };
 }
 
-export function timeline(
+export function createTimeline(
   hostId: string,
   fromNs: number,
   toNs: number,
@@ -119,11 +123,11 @@ export function timeline(
 ): Timeline {
   const host = HOSTS.find((h) => h.id === hostId) ?? HOSTS[1]!;
   const cpus = host.facts?.cpus ?? 16;
-  const { cells, gaps, step } = times(fromNs / NS, toNs / NS, width);
+  const { cells, gaps, step } = listSampleTimes(fromNs / NS_PER_S, toNs / NS_PER_S, width);
   const tracks: Track[] = [];
   for (const m of METRICS) {
     if (metrics.length > 0 && !metrics.includes(m.id)) continue;
-    for (const labels of labelSets(m)) {
+    for (const labels of listLabelSets(m)) {
       const axisValues =
         m.axis === "cpu" ? Array.from({ length: cpus }, (_, i) => String(i)) : m.axis ? ["0", "1"] : null;
       const track: Track = {
@@ -140,18 +144,18 @@ export function timeline(
       };
       if (axisValues) {
         const matrix: NonNullable<Track["matrix"]> = {
-          t_ns: cells.map((c) => c.t * NS),
+          t_ns: cells.map((c) => c.t * NS_PER_S),
           values: cells.map((c) =>
-            axisValues.map((_, k) => Math.round(reading(m.id, labels, k, c.t) * 10) / 10),
+            axisValues.map((_, k) => Math.round(computeReading(m.id, labels, k, c.t) * 10) / 10),
           ),
         };
         tracks.push({ ...track, matrix, points: null });
       } else {
         const points: NonNullable<Track["points"]> = { t_ns: [], min: [], mean: [], max: [] };
         for (const c of cells) {
-          const v = reading(m.id, labels, 0, c.t);
+          const v = computeReading(m.id, labels, 0, c.t);
           const spread = step > 1 ? 0.15 * v : 0;
-          points.t_ns.push(c.t * NS);
+          points.t_ns.push(c.t * NS_PER_S);
           points.min.push(v - spread);
           points.mean.push(v);
           points.max.push(v + spread);
@@ -161,48 +165,50 @@ export function timeline(
     }
   }
   const inRange = (a: number, b: number): boolean => b >= fromNs && a <= toNs;
-  const first = TAKEN[0]!;
-  const last = TAKEN[TAKEN.length - 1]!;
+  const first = TAKEN_CAPTURES[0]!;
+  const last = TAKEN_CAPTURES[TAKEN_CAPTURES.length - 1]!;
   return {
     from_ns: fromNs,
     to_ns: toNs,
     tracks,
     track_count: tracks.length,
-    captures_total: blocks(hostId).length,
-    events_total: eventsOf(hostId).length,
-    captures: blocks(hostId).filter((b) => inRange(b.from_ns, b.to_ns)),
-    events: [...eventsOf(hostId), ...reportedOn(hostId)].filter((e) => inRange(e.t_ns, e.end_ns ?? e.t_ns)),
-    range: { first_ns: first.from * NS, last_ns: (last.from + last.seconds) * NS },
+    captures_total: listCaptureBlocks(hostId).length,
+    events_total: listHostEvents(hostId).length,
+    captures: listCaptureBlocks(hostId).filter((b) => inRange(b.from_ns, b.to_ns)),
+    events: [...listHostEvents(hostId), ...listReportedEvents(hostId)].filter((e) =>
+      inRange(e.t_ns, e.end_ns ?? e.t_ns),
+    ),
+    range: { first_ns: first.from * NS_PER_S, last_ns: (last.from + last.seconds) * NS_PER_S },
   };
 }
 
-export function overview(hostId: string): TimelineOverview {
-  const first = TAKEN[0]!;
-  const last = TAKEN[TAKEN.length - 1]!;
+export function createOverview(hostId: string): TimelineOverview {
+  const first = TAKEN_CAPTURES[0]!;
+  const last = TAKEN_CAPTURES[TAKEN_CAPTURES.length - 1]!;
   return {
-    first_ns: first.from * NS,
-    last_ns: (last.from + last.seconds) * NS,
-    runs: blocks(hostId),
-    runs_total: blocks(hostId).length,
+    first_ns: first.from * NS_PER_S,
+    last_ns: (last.from + last.seconds) * NS_PER_S,
+    runs: listCaptureBlocks(hostId),
+    runs_total: listCaptureBlocks(hostId).length,
     tracks: METRICS.flatMap((m) =>
-      labelSets(m).map((labels) => ({
+      listLabelSets(m).map((labels) => ({
         metric: m.id,
         labels,
         axis: m.axis,
         unit: m.unit,
         group: m.track.group,
         kind: m.track.kind,
-        first_ns: first.from * NS,
-        last_ns: (last.from + last.seconds) * NS,
+        first_ns: first.from * NS_PER_S,
+        last_ns: (last.from + last.seconds) * NS_PER_S,
       })),
     ),
   };
 }
 
-export const citation = (hostId: string, metric: string, tNs: number) => ({
-  artifact_id: id("artifact", hostId, 474, metric.split(".")[0] ?? "x"),
+export const createCitation = (hostId: string, metric: string, tNs: number) => ({
+  artifact_id: makeId("artifact", hostId, 474, metric.split(".")[0] ?? "x"),
   part: "samples",
-  line: 100 + Math.floor(hash(metric, tNs) * 400),
+  line: 100 + Math.floor(hashToUnit(metric, tNs) * 400),
   text: "cpu3 194012 331 42211 882110 12 0 4411 0 0 0",
-  run_id: id("run", hostId, 474),
+  run_id: makeId("run", hostId, 474),
 });

@@ -1,15 +1,15 @@
-/** Addresses that take one bundle. */
+/** Upload addresses for a single bundle. */
 import type { UploadAddress } from "../../src/features/imports/api.ts";
-import { id } from "../server/noise.ts";
-import { list, ok, problem, route } from "../server/routes.ts";
+import { CAPTURES, HOSTS } from "../dataset.ts";
+import { makeId } from "../server/pseudoRandom.ts";
+import { addRoute, respond, respondList, respondProblem } from "../server/routes.ts";
 import { state, USERS } from "../server/state.ts";
-import { CAPTURES, HOSTS } from "../world.ts";
 
 const MINUTE_MS = 60_000;
 const at = (minutes: number): string => new Date(Date.now() + minutes * MINUTE_MS).toISOString();
 
 const USED: UploadAddress = {
-  id: id("upload", 0),
+  id: makeId("upload", 0),
   state: "used",
   host: null,
   host_name: "console-1",
@@ -28,10 +28,10 @@ const USED: UploadAddress = {
   capture_id: CAPTURES[0]!.id,
 };
 
-export const firstUploads = (): UploadAddress[] => [
+export const createUploads = (): UploadAddress[] => [
   {
     ...USED,
-    id: id("upload", 1),
+    id: makeId("upload", 1),
     state: "open",
     host_name: "console-2",
     expires_at: at(40),
@@ -43,22 +43,22 @@ export const firstUploads = (): UploadAddress[] => [
   },
   USED,
 ];
-export const addresses = { uploads: firstUploads() };
+export const mockUploads = { uploads: createUploads() };
 
-route("GET", "/uploads", () => list(state.empty ? [] : addresses.uploads));
-route("POST", "/uploads", ({ body }) => {
+addRoute("GET", "/uploads", () => respondList(state.empty ? [] : mockUploads.uploads));
+addRoute("POST", "/uploads", ({ body }) => {
   const host = HOSTS.find((host) => host.id === body.host_id);
   const uploadAddress: UploadAddress = {
-    ...addresses.uploads[0]!,
-    id: id("upload", addresses.uploads.length + 1),
+    ...mockUploads.uploads[0]!,
+    id: makeId("upload", mockUploads.uploads.length + 1),
     host: host ? { id: host.id, name: host.name } : null,
     host_name: host?.name ?? String(body.host_name),
     plan: String(body.plan),
     failure: null,
   };
-  addresses.uploads = [uploadAddress, ...addresses.uploads];
+  mockUploads.uploads = [uploadAddress, ...mockUploads.uploads];
   const url = "https://culprit.example/up/J1t7mZ3k8QwX0cV5nB2lP9sD4fG6hY0aR1eT7uI3oM8";
-  return ok(
+  return respond(
     {
       ...uploadAddress,
       url,
@@ -67,11 +67,11 @@ route("POST", "/uploads", ({ body }) => {
     201,
   );
 });
-route("DELETE", "/uploads/:id", (_, uploadId) => {
-  if (!addresses.uploads.some((each) => each.id === uploadId))
-    return problem(404, "upload.not_found", "There is no such upload address.");
-  addresses.uploads = addresses.uploads.map((each) =>
+addRoute("DELETE", "/uploads/:id", (_, uploadId) => {
+  if (!mockUploads.uploads.some((each) => each.id === uploadId))
+    return respondProblem(404, "upload.not_found", "There is no such upload address.");
+  mockUploads.uploads = mockUploads.uploads.map((each) =>
     each.id === uploadId ? { ...each, state: "revoked" } : each,
   );
-  return ok(null, 204);
+  return respond(null, 204);
 });

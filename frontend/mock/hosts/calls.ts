@@ -3,24 +3,24 @@
 import type { RunCalls } from "../../src/client/models.ts";
 import type { Cited } from "../../src/features/incidents/api.ts";
 import type { Call } from "../../src/widgets/call-graph/api.ts";
-import { id } from "../server/noise.ts";
-import { ok, route } from "../server/routes.ts";
-import { CAPTURES, HOSTS, NOW_MS } from "../world.ts";
+import { CAPTURES, HOSTS, NOW_MS } from "../dataset.ts";
+import { makeId } from "../server/pseudoRandom.ts";
+import { addRoute, respond } from "../server/routes.ts";
 
 const SPAN_S = 10;
 export const FROM_NS = (NOW_MS / 1000 - 2400) * 1e9;
 const TO_NS = FROM_NS + SPAN_S * 1e9;
 
-/** The run of the store, a host further on; its server is process 812. */
+/** Run on the host of the store, whose server is process 812. */
 export const STORE_HOST = HOSTS[3]!;
-export const STORE_RUN = id("run", STORE_HOST.id, "store");
+export const STORE_RUN = makeId("run", STORE_HOST.id, "store");
 export const WEB_PID = 4711;
 export const STORE_PID = 812;
 
-export const cite = (runId: string, collector: string, ...lines: number[]): Cited => ({
+export const createCitation = (runId: string, collector: string, ...lines: number[]): Cited => ({
   run: runId,
   collector,
-  artifact: id("artifact", runId, collector, "stdout"),
+  artifact: makeId("artifact", runId, collector, "stdout"),
   part: "samples",
   lines,
   profile: "",
@@ -70,7 +70,7 @@ const call = (runId: string, line: number, extra: Partial<Call>): Call => {
     endpoint_times: null,
     endpoint_times_reason: null,
     logged_times: null,
-    citations: [cite(runId, "calls", line)],
+    citations: [createCitation(runId, "calls", line)],
     ...extra,
   };
   return {
@@ -121,10 +121,15 @@ function ofWeb(runId: string, pid: number | null, t: string): RunCalls {
       comm: "redis-server",
       source: "connection",
       url: `/runs/${STORE_RUN}/calls?pid=${STORE_PID}&t=${t}`,
-      citations: [cite(STORE_RUN, "calls", 9)],
+      citations: [createCitation(STORE_RUN, "calls", 9)],
     }),
-    endpoint_times: { caller: 7.4, callee: 7.1, between: 0.3, citations: [cite(runId, "tcp_waits", 3)] },
-    logged_times: { caller_ms: 240, callee_ms: 151, citations: [cite(runId, "app_metrics", 4)] },
+    endpoint_times: {
+      caller: 7.4,
+      callee: 7.1,
+      between: 0.3,
+      citations: [createCitation(runId, "tcp_waits", 3)],
+    },
+    logged_times: { caller_ms: 240, callee_ms: 151, citations: [createCitation(runId, "app_metrics", 4)] },
   });
   const proxy = call(runId, 14, {
     remote: "127.0.0.1",
@@ -180,7 +185,7 @@ function ofWeb(runId: string, pid: number | null, t: string): RunCalls {
     low,
     high,
     ms: null,
-    citations: [cite(runId, "tcp_waits", line)],
+    citations: [createCitation(runId, "tcp_waits", line)],
   });
   return answer({
     run_id: runId,
@@ -240,7 +245,7 @@ function ofStore(t: string, pid: number | null): RunCalls {
   });
 }
 
-route("GET", "/runs/:id/calls", ({ query }, runId = "") => {
+addRoute("GET", "/runs/:id/calls", ({ query }, runId = "") => {
   const pid = query.get("pid") ? Number(query.get("pid")) : null;
-  return ok(runId === STORE_RUN ? ofStore(range(query), pid) : ofWeb(runId, pid, range(query)));
+  return respond(runId === STORE_RUN ? ofStore(range(query), pid) : ofWeb(runId, pid, range(query)));
 });

@@ -3,11 +3,11 @@ import type { Message } from "../../src/core/text/messages.ts";
 
 const TIERS: readonly Tier[] = ["light", "standard", "deep", "ptrace"];
 
-/** The dearest tier among these. */
-export const tierOf = (collectors: readonly CollectorInfo[]): Tier =>
+/** Return the highest tier of collectors. */
+export const findHighestTier = (collectors: readonly CollectorInfo[]): Tier =>
   TIERS[Math.max(0, ...collectors.map((collector) => TIERS.indexOf(collector.tier)))] ?? "light";
 
-/** Return why ptrace is not allowed here, in the words and order of the server. */
+/** Return why ptrace is not allowed here, with the messages and order of the server. */
 export function ptraceRefusal(
   tier: Tier,
   hosts: readonly Host[],

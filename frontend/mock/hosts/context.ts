@@ -2,10 +2,10 @@
 
 import type { HostContext } from "../../src/client/models.ts";
 import type { ContextItem } from "../../src/widgets/host-context/api.ts";
-import { id } from "../server/noise.ts";
-import { ok, problem, route } from "../server/routes.ts";
-import { HOSTS, NOW_MS } from "../world.ts";
-import { cite, FROM_NS } from "./calls.ts";
+import { HOSTS, NOW_MS } from "../dataset.ts";
+import { makeId } from "../server/pseudoRandom.ts";
+import { addRoute, respond, respondProblem } from "../server/routes.ts";
+import { createCitation, FROM_NS } from "./calls.ts";
 
 const item = (itemId: string, value: string | number, extra: Partial<ContextItem> = {}): ContextItem => ({
   id: itemId,
@@ -25,8 +25,8 @@ const item = (itemId: string, value: string | number, extra: Partial<ContextItem
 function hostContext(hostId: string): HostContext | undefined {
   const host = HOSTS.find((host) => host.id === hostId);
   if (!host) return undefined;
-  const runId = id("run", host.id, 471);
-  const read = (collector: string, line: number) => ({ citation: cite(runId, collector, line) });
+  const runId = makeId("run", host.id, 471);
+  const read = (collector: string, line: number) => ({ citation: createCitation(runId, collector, line) });
   const named = { id: host.id, name: host.name };
   if (host.id === HOSTS[3]?.id)
     return {
@@ -128,7 +128,7 @@ function hostContext(hostId: string): HostContext | undefined {
             at_s: NOW_MS / 1000 - 18_000,
             previous: "60",
             previous_at_s: NOW_MS / 1000 - 32_400,
-            previous_citation: cite(runId, "host_facts", 52),
+            previous_citation: createCitation(runId, "host_facts", 52),
             ...read("host_facts", 52),
           }),
           item("package", "upgrade openssl 3.0.15-1", { at_s: NOW_MS / 1000 - 5400, ...read("changes", 2) }),
@@ -147,7 +147,7 @@ function hostContext(hostId: string): HostContext | undefined {
       peers: [
         {
           host: { id: HOSTS[4]!.id, name: HOSTS[4]!.name },
-          run_id: id("run", HOSTS[4]!.id, 471),
+          run_id: makeId("run", HOSTS[4]!.id, 471),
           t0_ns: FROM_NS,
           healthy: true,
           causes: [],
@@ -176,7 +176,7 @@ function hostContext(hostId: string): HostContext | undefined {
   };
 }
 
-route("GET", "/hosts/:id/context", (_, hostId = "") => {
+addRoute("GET", "/hosts/:id/context", (_, hostId = "") => {
   const context = hostContext(hostId);
-  return context ? ok(context) : problem(404, "host.not_found", "No such host.");
+  return context ? respond(context) : respondProblem(404, "host.not_found", "No such host.");
 });

@@ -1,22 +1,22 @@
 /** Configuration changes of a host. */
 
 import type { FactChange, FactChanges } from "../../src/features/hosts/api.ts";
-import { id } from "../server/noise.ts";
-import { ok, problem, route } from "../server/routes.ts";
-import { HOSTS, NOW_MS } from "../world.ts";
+import { HOSTS, NOW_MS } from "../dataset.ts";
+import { makeId } from "../server/pseudoRandom.ts";
+import { addRoute, respond, respondProblem } from "../server/routes.ts";
 
 const HOUR_NS = 3_600e9;
 
-/** The changes of the facts of a host. */
-export function changesOf(hostId: string): FactChanges | undefined {
+/** Return the changes of facts of a host. */
+export function findFactChanges(hostId: string): FactChanges | undefined {
   const host = HOSTS.find((host) => host.id === hostId);
   if (!host) return undefined;
   const now = NOW_MS * 1e6;
   const readValue = (value: string | null, hours: number, line: number) => ({
     value,
     at_ns: now - hours * HOUR_NS,
-    run_id: id("run", host.id, 471),
-    artifact_id: id("art", host.id, line),
+    run_id: makeId("run", host.id, 471),
+    artifact_id: makeId("art", host.id, line),
     line,
   });
   const none = host.id === HOSTS[3]?.id;
@@ -47,13 +47,13 @@ export function changesOf(hostId: string): FactChanges | undefined {
     },
   ];
   const packages: FactChanges["logged"][number] = {
-    id: id("ev", host.id, 1),
+    id: makeId("ev", host.id, 1),
     kind: "change_package",
     title: { key: "event.change_package", params: { count: 2, what: "upgrade openssl 3.0.15-1" } },
     detail: "",
     t_ns: now - 1.5 * HOUR_NS,
-    run_id: id("run", host.id, 471),
-    artifact_id: id("art", host.id, 2),
+    run_id: makeId("run", host.id, 471),
+    artifact_id: makeId("art", host.id, 2),
     line: 2,
   };
   return {
@@ -70,7 +70,7 @@ export function changesOf(hostId: string): FactChanges | undefined {
   };
 }
 
-route("GET", "/hosts/:id/changes", (_, hostId = "") => {
-  const changes = changesOf(hostId);
-  return changes ? ok(changes) : problem(404, "host.not_found", "No such host.");
+addRoute("GET", "/hosts/:id/changes", (_, hostId = "") => {
+  const changes = findFactChanges(hostId);
+  return changes ? respond(changes) : respondProblem(404, "host.not_found", "No such host.");
 });

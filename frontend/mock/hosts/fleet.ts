@@ -7,10 +7,10 @@ import type {
   PeerGroup,
   PeerMeasure,
 } from "../../src/features/fleet/api.ts";
-import { hash, id } from "../server/noise.ts";
-import { type MockRequest, ok, route } from "../server/routes.ts";
+import { NOW_MS } from "../dataset.ts";
+import { hashToUnit, makeId } from "../server/pseudoRandom.ts";
+import { addRoute, type MockRequest, respond } from "../server/routes.ts";
 import { state } from "../server/state.ts";
-import { NOW_MS } from "../world.ts";
 
 interface MockRule {
   rule: string;
@@ -18,7 +18,7 @@ interface MockRule {
   unit: string;
   threshold: number;
   place: string;
-  /** About the value of a healthy host. */
+  /** Approximate value on a healthy host. */
   typical: number;
   strength?: T.Finding["strength"];
 }
@@ -132,7 +132,7 @@ const RULES: readonly MockRule[] = [
   rule("F-CLOCK-OFFSET", ["The clock has an offset", "时钟偏差"], "kernel.errors", "ms", 50, 1, "direct"),
 ];
 
-/** What every feed host in one datacentre suffers from, and a few others here and there. */
+/** Rules that match on all feed hosts of a data center and on a few other hosts. */
 const SHARED = new Set(["F-CPU-RUNQ-DELAY", "F-NET-LISTEN-OVERFLOW", "F-APP-ERR"]);
 
 const iso = (msAgo: number) => new Date(NOW_MS - msAgo).toISOString();
@@ -140,9 +140,9 @@ const MINUTE = 60_000;
 
 function baseFields(host: T.Host, i: number): FleetHost {
   const unmeasured = i % 29 === 11;
-  const age = (i % 17 === 5 ? 9 * 1440 : 2 + Math.floor(hash("age", i) * 50)) * MINUTE;
+  const age = (i % 17 === 5 ? 9 * 1440 : 2 + Math.floor(hashToUnit("age", i) * 50)) * MINUTE;
   const run = (n: number, plan: string): T.FleetUse["hosts"][number]["runs"][number] => ({
-    run_id: id("run", host.id, 471 - n),
+    run_id: makeId("run", host.id, 471 - n),
     plan,
     at: iso(age + n * 60 * MINUTE),
   });
@@ -159,19 +159,23 @@ function baseFields(host: T.Host, i: number): FleetHost {
 function findingsOf(host: T.Host, i: number): FleetFinding[] {
   const unhealthy = host.labels.role === "feed" && host.labels.dc === "fra2";
   return RULES.flatMap((rule, n): FleetFinding[] => {
-    const luck = hash("luck", i, n);
+    const luck = hashToUnit("luck", i, n);
     if (luck < 0.08 && !(unhealthy && SHARED.has(rule.rule))) return [];
     const matches = (unhealthy && SHARED.has(rule.rule)) || luck > 0.985;
     const unsure = !matches && luck > 0.965;
-    const typical = rule.typical * (0.8 + 0.4 * hash("value", i, n));
-    const beyond = (rule.threshold || 1) * (1.2 + 9 * hash("beyond", i, n));
+    const typical = rule.typical * (0.8 + 0.4 * hashToUnit("value", i, n));
+    const beyond = (rule.threshold || 1) * (1.2 + 9 * hashToUnit("beyond", i, n));
     const most = rule.unit === "pct" ? Math.min(beyond, 99.6) : beyond;
     return [
       {
         rule: rule.rule,
         state: matches ? "matched" : unsure ? "inconclusive" : "not_matched",
         severity:
-          rule.strength === "context" ? "info" : matches && hash("grave", i, n) > 0.5 ? "critical" : "warn",
+          rule.strength === "context"
+            ? "info"
+            : matches && hashToUnit("grave", i, n) > 0.5
+              ? "critical"
+              : "warn",
         value: matches || unsure ? most : typical,
         threshold: rule.threshold,
         subject: rule.place.startsWith("disk") && matches ? { dev: "nvme0n1" } : {},
@@ -250,8 +254,8 @@ function cells(
 const LIMITS = { left_out: 0 };
 const now = () => new Date(NOW_MS).toISOString();
 
-route("GET", "/fleet/use", (request) =>
-  ok({
+addRoute("GET", "/fleet/use", (request) =>
+  respond({
     at: now(),
     rules: rules(),
     ...LIMITS,
@@ -259,7 +263,7 @@ route("GET", "/fleet/use", (request) =>
   } satisfies T.FleetUse),
 );
 
-route("GET", "/fleet/findings", (request) => {
+addRoute("GET", "/fleet/findings", (request) => {
   const hostFindings = fleet(request);
   const matched = new Set(
     hostFindings
@@ -268,7 +272,7 @@ route("GET", "/fleet/findings", (request) => {
   );
   const ids = (findings: FleetFinding[], state: string) =>
     findings.flatMap((result) => (result.state === state && matched.has(result.rule) ? result.rule : []));
-  return ok({
+  return respond({
     at: now(),
     rules: Object.fromEntries(Object.entries(rules()).filter(([rule]) => matched.has(rule))),
     ...LIMITS,
@@ -315,7 +319,7 @@ function measure(rule: MockRule, group: readonly HostFindings[]): PeerMeasure | 
   };
 }
 
-route("GET", "/fleet/peers", (request) => {
+addRoute("GET", "/fleet/peers", (request) => {
   const hostFindings = fleet(request);
   const within = Number(request.query.get("within_s") ?? 86_400) * 1000;
   const names = [...new Set(hostFindings.flatMap(({ host }) => Object.keys(host.labels)))].sort();
@@ -340,7 +344,7 @@ route("GET", "/fleet/peers", (request) => {
       agreeing_measures: all.length - selected.length,
     };
   });
-  return ok({
+  return respond({
     at: now(),
     label,
     labels: names.map((name) => ({

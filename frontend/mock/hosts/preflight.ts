@@ -1,16 +1,16 @@
 import type { Host, Preflight } from "../../src/client/models.ts";
 import type { CollectorReadiness } from "../../src/features/hosts/api.ts";
 import { COLLECTORS } from "../captures/catalog.ts";
-import { id } from "../server/noise.ts";
+import { makeId } from "../server/pseudoRandom.ts";
 
 const run = (command: string) => ({ key: "remedy.run", params: { command } });
 
-/** What a check of a host found; one host in three lacks something. */
-export function preflight(host: Host, state: Preflight["state"] = "done"): Preflight {
+/** Return the preflight check of a host. On every third host, something is missing. */
+export function createPreflight(host: Host, state: Preflight["state"] = "done"): Preflight {
   const poor = host.name.charCodeAt(host.name.length - 1) % 3 === 0;
   const ready = state === "done";
   return {
-    id: id("preflight", host.id),
+    id: makeId("preflight", host.id),
     host_id: host.id,
     ended_at: null,
     state,

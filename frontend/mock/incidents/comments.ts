@@ -1,16 +1,16 @@
-/** Comments on the first incident, by two people. */
+/** Comments of two users on the first incident. */
 import type * as T from "../../src/client/models.ts";
-import { id } from "../server/noise.ts";
-import { list, ok, problem, route } from "../server/routes.ts";
-import { me, USERS } from "../server/state.ts";
-import { enter, incidentOf } from "./incidents.ts";
+import { makeId } from "../server/pseudoRandom.ts";
+import { addRoute, respond, respondList, respondProblem } from "../server/routes.ts";
+import { currentUser, USERS } from "../server/state.ts";
+import { addJournalEntry, findIncident } from "./incidents.ts";
 import { INCIDENTS } from "./investigations.ts";
 
 const named = (at: number) => ({ id: USERS[at]!.id, name: USERS[at]!.name });
 const at = (minute: number) => new Date(Date.UTC(2026, 10, 21, 2, minute)).toISOString();
 
 const comment = (n: number, fields: Partial<T.Comment>): T.Comment => ({
-  id: id("comment", n),
+  id: makeId("comment", n),
   about: "incident",
   ref: "",
   text: "",
@@ -49,15 +49,17 @@ let comments: T.Comment[] = [
   }),
 ];
 
-route("GET", "/incidents/:id/comments", (_, incident) =>
-  list(incident === first?.id ? [...comments].reverse() : []),
+addRoute("GET", "/incidents/:id/comments", (_, incident) =>
+  respondList(incident === first?.id ? [...comments].reverse() : []),
 );
-route("GET", "/incidents/:id/people", () => ok(USERS.map(({ id: userId, name }) => ({ id: userId, name }))));
-route("POST", "/incidents/:id/comments", ({ body }, incident) => {
-  const item = incidentOf(incident ?? "");
-  if (!item) return problem(404, "incident.not_found", "no such incident");
+addRoute("GET", "/incidents/:id/people", () =>
+  respond(USERS.map(({ id: userId, name }) => ({ id: userId, name }))),
+);
+addRoute("POST", "/incidents/:id/comments", ({ body }, incident) => {
+  const item = findIncident(incident ?? "");
+  if (!item) return respondProblem(404, "incident.not_found", "no such incident");
   const text = String(body.text);
-  const { id: mine, name } = me();
+  const { id: mine, name } = currentUser();
   const newComment = comment(comments.length, {
     text,
     about: body.about as T.CommentAbout,
@@ -72,10 +74,10 @@ route("POST", "/incidents/:id/comments", ({ body }, incident) => {
     })),
   });
   comments = [...comments, newComment];
-  enter(item, "comment_added", { about: newComment.ref || `#${item.number}` });
-  return ok(newComment, 201);
+  addJournalEntry(item, "comment_added", { about: newComment.ref || `#${item.number}` });
+  return respond(newComment, 201);
 });
-route("PATCH", "/incidents/:id/comments/:id", ({ body }, incident, which) =>
+addRoute("PATCH", "/incidents/:id/comments/:id", ({ body }, incident, which) =>
   changed(incident, which, "comment_edited", (comment) => ({
     ...comment,
     text: String(body.text),
@@ -83,13 +85,13 @@ route("PATCH", "/incidents/:id/comments/:id", ({ body }, incident, which) =>
     earlier: [...comment.earlier, { text: comment.text, until: new Date().toISOString() }],
   })),
 );
-route("POST", "/incidents/:id/comments/:id/withdraw", (_, incident, which) =>
+addRoute("POST", "/incidents/:id/comments/:id/withdraw", (_, incident, which) =>
   changed(incident, which, "comment_withdrawn", (comment) => ({
     ...comment,
     text: "",
     earlier: [],
     withdrawn_at: new Date().toISOString(),
-    withdrawn_by: { id: me().id, name: me().name },
+    withdrawn_by: { id: currentUser().id, name: currentUser().name },
     can_withdraw: false,
   })),
 );
@@ -101,10 +103,10 @@ function changed(
   change: (comment: T.Comment) => T.Comment,
 ) {
   const comment = comments.find((each) => each.id === which);
-  const where = incidentOf(incident ?? "");
-  if (!comment || !where) return problem(404, "comment.not_found", "no such comment");
+  const where = findIncident(incident ?? "");
+  if (!comment || !where) return respondProblem(404, "comment.not_found", "no such comment");
   const now = change(comment);
   comments = comments.map((each) => (each.id === which ? now : each));
-  enter(where, kind, { about: now.ref || `#${where.number}` });
-  return ok(now);
+  addJournalEntry(where, kind, { about: now.ref || `#${where.number}` });
+  return respond(now);
 }

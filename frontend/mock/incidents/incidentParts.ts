@@ -1,4 +1,4 @@
-/** What made-up incidents are made of: answers of hosts, steps, hypotheses, pins, fixes and their comparisons. */
+/** Parts of mock incidents: answers of hosts, steps, hypotheses, pins, fixes and verifications. */
 import type * as T from "../../src/client/models.ts";
 import type {
   Fix,
@@ -11,22 +11,22 @@ import type {
 import type { PlaybookStep } from "../../src/features/playbooks/api.ts";
 import { delayFinding } from "../analysis/findings.ts";
 import { PLAYBOOKS } from "../analysis/playbooks.ts";
-import { id } from "../server/noise.ts";
+import { HOSTS } from "../dataset.ts";
+import { makeId } from "../server/pseudoRandom.ts";
 import { USERS } from "../server/state.ts";
-import { HOSTS } from "../world.ts";
 
 export const [CROWD] = PLAYBOOKS as [T.Playbook];
 export const [UNHEALTHY, WELL, THIRD] = HOSTS.slice(1, 4) as [T.Host, T.Host, T.Host];
 export const [ADMIN, LENA, WEI] = USERS.map(({ id: userId, name }) => ({ id: userId, name })) as [
-  T.Named,
-  T.Named,
-  T.Named,
+  T.HostRef,
+  T.HostRef,
+  T.HostRef,
 ];
-export const two = (en: string, zh: string) => ({ en, zh });
-export const at = (time: string): string => `2026-11-21T${time}Z`;
-export const runOf = (host: T.Host, number: number): string => id("run", host.id, number);
+export const localize = (en: string, zh: string) => ({ en, zh });
+export const toTime = (time: string): string => `2026-11-21T${time}Z`;
+export const runIdOf = (host: T.Host, number: number): string => makeId("run", host.id, number);
 
-export const answer = (host: T.Host, extra: Partial<HostAnswer> = {}): HostAnswer => ({
+export const createAnswer = (host: T.Host, extra: Partial<HostAnswer> = {}): HostAnswer => ({
   host_id: host.id,
   run_id: null,
   verdict: "not_collected",
@@ -41,19 +41,19 @@ export const answer = (host: T.Host, extra: Partial<HostAnswer> = {}): HostAnswe
   disagrees: false,
   ...extra,
 });
-export const byRule = (host: T.Host, verdict: T.StepVerdict, finding: T.Finding): HostAnswer =>
-  answer(host, {
-    run_id: runOf(host, 472),
+export const createRuleAnswer = (host: T.Host, verdict: T.StepVerdict, finding: T.Finding): HostAnswer =>
+  createAnswer(host, {
+    run_id: runIdOf(host, 472),
     verdict,
     by: "rule",
     rule_verdict: verdict,
     strength: finding.strength,
     findings: [finding],
   });
-export const missing = (host: T.Host, collector: string): HostAnswer =>
-  answer(host, { reason: { key: "missing.not_collected", params: { collector } } });
+export const createMissingAnswer = (host: T.Host, collector: string): HostAnswer =>
+  createAnswer(host, { reason: { key: "missing.not_collected", params: { collector } } });
 
-export const quietDelay: T.Finding = {
+export const unmatchedDelayFinding: T.Finding = {
   ...delayFinding,
   state: "not_matched",
   severity: "info",
@@ -63,14 +63,14 @@ export const quietDelay: T.Finding = {
 };
 
 export const LINE_PIN: T.Pin = {
-  id: id("pin", 1),
+  id: makeId("pin", 1),
   kind: "line",
   ref: {
-    artifact_id: id("artifact", runOf(UNHEALTHY, 471), "perf_sched", "stdout"),
+    artifact_id: makeId("artifact", runIdOf(UNHEALTHY, 471), "perf_sched", "stdout"),
     part: "sched.txt",
     lines: [1184, 1190],
   },
-  view: `/artifacts/${id("artifact", runOf(UNHEALTHY, 471), "perf_sched", "stdout")}?line=1184&lines=1184,1190`,
+  view: `/artifacts/${makeId("artifact", runIdOf(UNHEALTHY, 471), "perf_sched", "stdout")}?line=1184&lines=1184,1190`,
   snapshot: {
     collected: true,
     lines: [
@@ -81,22 +81,26 @@ export const LINE_PIN: T.Pin = {
   artifact: "9f2c".padEnd(64, "a"),
   step: "requests-wait-for-cpu/waiting",
   by: LENA,
-  created_at: at("02:33:10"),
+  created_at: toTime("02:33:10"),
 };
 export const FRAME_PIN: T.Pin = {
   ...LINE_PIN,
-  id: id("pin", 2),
+  id: makeId("pin", 2),
   kind: "frame",
-  ref: { profile_id: id("profile", 1), frames: ["root", "feed-worker", "runtime.gcDrain"] },
-  view: `/profiles/${id("profile", 1)}?root=12`,
+  ref: { profile_id: makeId("profile", 1), frames: ["root", "feed-worker", "runtime.gcDrain"] },
+  view: `/profiles/${makeId("profile", 1)}?root=12`,
   snapshot: { collected: true, frame: "runtime.gcDrain", share: 0.382 },
   by: WEI,
-  created_at: at("02:36:40"),
+  created_at: toTime("02:36:40"),
 };
-export const GONE_PIN = id("pin", 2);
+export const MISSING_PIN_ID = makeId("pin", 2);
 
-export const step = (name: string, hosts: HostAnswer[], extra: Partial<IncidentStep> = {}): IncidentStep => {
-  const own = CROWD.steps.find((step) => step.id === name) as PlaybookStep;
+export const createStep = (
+  name: string,
+  hosts: HostAnswer[],
+  extra: Partial<IncidentStep> = {},
+): IncidentStep => {
+  const own = CROWD.steps.find((item) => item.id === name) as PlaybookStep;
   const order = ["supports", "not_collected", "inconclusive", "refutes"] as const;
   return {
     key: `${CROWD.id}/${name}`,
@@ -114,12 +118,12 @@ export const step = (name: string, hosts: HostAnswer[], extra: Partial<IncidentS
   };
 };
 
-export const hypothesis = (name: string, extra: Partial<IncidentHypothesis>): IncidentHypothesis => {
-  const own = CROWD.hypotheses.find((hypothesis) => hypothesis.id === name);
+export const createHypothesis = (name: string, extra: Partial<IncidentHypothesis>): IncidentHypothesis => {
+  const own = CROWD.hypotheses.find((item) => item.id === name);
   return {
-    id: id("hypothesis", name),
+    id: makeId("hypothesis", name),
     key: `${CROWD.id}/${name}`,
-    summary: own?.summary ?? two("", ""),
+    summary: own?.summary ?? localize("", ""),
     cause: own?.cause ?? "",
     state: "open",
     status: "open",
@@ -131,7 +135,7 @@ export const hypothesis = (name: string, extra: Partial<IncidentHypothesis>): In
   };
 };
 
-/** The ways to verify a fix as the server lists them, the most reliable possible one first. */
+/** Return the verification methods of a fix in the order of the server: the most reliable possible method first. */
 export const listOffers = (isApplied: boolean): Fix["offers"] => {
   const offer = (kind: Fix["offers"][number]["kind"], refusal: string | null = null) => ({
     kind,
@@ -144,25 +148,25 @@ export const listOffers = (isApplied: boolean): Fix["offers"] => {
     : [offer("alternating"), offer("control"), offer("plain"), cohort];
 };
 
-export const fix = (number: number, extra: Partial<Fix>): Fix => ({
-  id: id("fix", number),
-  hypothesis_id: id("hypothesis", "crowd"),
+export const createFix = (number: number, extra: Partial<Fix>): Fix => ({
+  id: makeId("fix", number),
+  hypothesis_id: makeId("hypothesis", "crowd"),
   remediation: `${CROWD.id}/bound-the-pool`,
   what: "GOMAXPROCS 300 → 4",
   hosts: [UNHEALTHY.id],
   command: "systemctl set-property --runtime feed.service CPUQuota=400%",
   risk: "What this group gains, others on the host lose.",
   rollback: "Set the old value.",
-  applied_at: at("02:31:00"),
+  applied_at: toTime("02:31:00"),
   state: "applied",
   by: LENA,
-  created_at: at("02:30:00"),
+  created_at: toTime("02:30:00"),
   verifications: [],
   offers: listOffers(extra.state !== "planned" && extra.state !== "reverted"),
   ...extra,
 });
 
-const MAY: T.Incident["permissions"] = {
+const ALL_PERMISSIONS: T.Incident["permissions"] = {
   edit: true,
   comment: true,
   resolve: true,
@@ -173,24 +177,28 @@ const MAY: T.Incident["permissions"] = {
   bundle: true,
 };
 
-export const host = ({ id: hostId, name }: T.Host, role: HostRole, scope: T.CaptureScope): IncidentHost => ({
+export const createHost = (
+  { id: hostId, name }: T.Host,
+  role: HostRole,
+  scope: T.CaptureScope,
+): IncidentHost => ({
   id: hostId,
   name,
   scope: { ...scope },
   role,
   can_capture: true,
 });
-export const WHOLE: T.CaptureScope = { kind: "host", value: "" };
+export const WHOLE_HOST: T.CaptureScope = { kind: "host", value: "" };
 
-export const incident = (number: number, extra: Partial<T.Incident>): T.Incident => ({
-  id: id("incident", number),
+export const createIncident = (number: number, extra: Partial<T.Incident>): T.Incident => ({
+  id: makeId("incident", number),
   number,
   title: "",
   state: "open",
   severity: 3,
   version: 7,
   symptom: { service: "", description: "", rate: null, errors: null, latency: null, since: null },
-  window: { from: at("02:14:00"), to: null },
+  window: { from: toTime("02:14:00"), to: null },
   hosts: [],
   people: [
     { ...ADMIN, is_present: true },
@@ -209,14 +217,14 @@ export const incident = (number: number, extra: Partial<T.Incident>): T.Incident
   pins: [],
   runs: [],
   diagnoses: [],
-  times: [{ state: "open", at: at("02:20:00") }],
-  permissions: MAY,
+  times: [{ state: "open", at: toTime("02:20:00") }],
+  permissions: ALL_PERMISSIONS,
   autopilot: null,
   needs_symptom_check: false,
   created_by: LENA,
   owner: LENA,
-  created_at: at("02:20:00"),
-  updated_at: at("02:38:00"),
+  created_at: toTime("02:20:00"),
+  updated_at: toTime("02:38:00"),
   resolved_at: null,
   created_id: null,
   ...extra,

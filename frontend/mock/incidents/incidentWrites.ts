@@ -1,4 +1,4 @@
-/** Every way to change an incident, each with its refusals. */
+/** All writes of an incident, with their errors. */
 import type * as T from "../../src/client/models.ts";
 import type {
   Fix,
@@ -8,50 +8,55 @@ import type {
   Verification,
 } from "../../src/features/incidents/api.ts";
 import * as live from "../captures/live.ts";
-import { id } from "../server/noise.ts";
-import { ok, problem, route } from "../server/routes.ts";
-import { HOSTS } from "../world.ts";
+import { HOSTS } from "../dataset.ts";
+import { makeId } from "../server/pseudoRandom.ts";
+import { addRoute, respond, respondProblem } from "../server/routes.ts";
 import { listOffers } from "./incidentParts.ts";
-import { actor, enter, write } from "./incidents.ts";
+import { addJournalEntry, addWriteRoute, currentActor } from "./incidents.ts";
 
-write("PATCH", "", (incident, { body }) => {
+addWriteRoute("PATCH", "", (incident, { body }) => {
   const to = body.state as IncidentState | undefined;
   if (to === "resolved" && incident.gaps.length > 0)
-    return problem(409, "incident.steps_open", "open", {
+    return respondProblem(409, "incident.steps_open", "open", {
       count: incident.gaps.length,
       steps: incident.gaps.join(", "),
     });
   if (to) {
-    enter(incident, "state_changed", { previous: incident.state, to }, String(body.reason ?? ""));
+    addJournalEntry(incident, "state_changed", { previous: incident.state, to }, String(body.reason ?? ""));
     incident.state = to;
   }
   if (body.owner_id !== undefined) {
-    const owner = [actor(), ...incident.people].find((person) => person.id === body.owner_id) ?? null;
+    const owner = [currentActor(), ...incident.people].find((person) => person.id === body.owner_id) ?? null;
     incident.owner = owner && { id: owner.id, name: owner.name };
-    enter(incident, owner ? "owner_set" : "owner_removed", owner ? { owner: owner.name } : {});
+    addJournalEntry(incident, owner ? "owner_set" : "owner_removed", owner ? { owner: owner.name } : {});
   }
   if (body.title) incident.title = String(body.title);
   if (body.symptom) incident.symptom = body.symptom as Symptom;
   return undefined;
 });
-write("POST", "/waivers", (incident, { body }) => {
-  if (String(body.reason).length < 3) return problem(422, "incident.waiver_needs_reason", "reason");
+addWriteRoute("POST", "/waivers", (incident, { body }) => {
+  if (String(body.reason).length < 3) return respondProblem(422, "incident.waiver_needs_reason", "reason");
   const steps = body.steps as string[];
   incident.gaps = incident.gaps.filter((key) => !steps.includes(key));
   for (const step of incident.steps)
-    if (steps.includes(step.key)) step.waived = { reason: String(body.reason), by: actor() };
-  enter(incident, "steps_waived", { steps: steps.join(", "), count: steps.length }, String(body.reason));
+    if (steps.includes(step.key)) step.waived = { reason: String(body.reason), by: currentActor() };
+  addJournalEntry(
+    incident,
+    "steps_waived",
+    { steps: steps.join(", "), count: steps.length },
+    String(body.reason),
+  );
   return undefined;
 });
-write("PATCH", "/playbooks/:id", (incident, { body }, book) => {
+addWriteRoute("PATCH", "/playbooks/:id", (incident, { body }, book) => {
   const playbook = incident.playbooks.find((each) => each.id === book);
-  if (!playbook) return problem(404, "playbook.not_found", "none");
+  if (!playbook) return respondProblem(404, "playbook.not_found", "none");
   const reason = String(body.reason ?? "");
   const open = incident.gaps.filter((key) => key.startsWith(`${book}/`));
   playbook.state = body.dismissed ? "dismissed" : "active";
-  playbook.dismissed = body.dismissed ? { reason, by: actor() } : null;
+  playbook.dismissed = body.dismissed ? { reason, by: currentActor() } : null;
   if (body.dismissed) incident.gaps = incident.gaps.filter((key) => !open.includes(key));
-  enter(
+  addJournalEntry(
     incident,
     body.dismissed ? "playbook_dismissed" : "playbook_restored",
     { playbook: playbook.id, count: open.length },
@@ -59,9 +64,9 @@ write("PATCH", "/playbooks/:id", (incident, { body }, book) => {
   );
   return undefined;
 });
-write("POST", "/verdicts", (incident, { body }) => {
+addWriteRoute("POST", "/verdicts", (incident, { body }) => {
   const pins = body.pins as string[];
-  if (pins.length === 0) return problem(422, "incident.verdict_needs_pin", "pin");
+  if (pins.length === 0) return respondProblem(422, "incident.verdict_needs_pin", "pin");
   const answer = {
     verdict: body.verdict as "supports" | "refutes" | "inconclusive",
     note: String(body.note ?? ""),
@@ -77,64 +82,69 @@ write("POST", "/verdicts", (incident, { body }) => {
             pins,
             person: {
               ...answer,
-              id: id("verdict", incident.version),
-              by: actor(),
+              id: makeId("verdict", incident.version),
+              by: currentActor(),
               at: new Date().toISOString(),
               pins,
             },
           });
     }
   incident.gaps = incident.gaps.filter((key) => key !== body.step);
-  enter(incident, "verdict_added", { step: String(body.step), verdict: answer.verdict }, answer.note);
+  addJournalEntry(
+    incident,
+    "verdict_added",
+    { step: String(body.step), verdict: answer.verdict },
+    answer.note,
+  );
   return undefined;
 });
-write("POST", "/verdicts/:id/withdraw", (incident) => {
-  enter(incident, "verdict_withdrawn", { step: "", verdict: "", host: "" });
+addWriteRoute("POST", "/verdicts/:id/withdraw", (incident) => {
+  addJournalEntry(incident, "verdict_withdrawn", { step: "", verdict: "", host: "" });
   return undefined;
 });
-write("POST", "/pins", (incident, { body }) => {
+addWriteRoute("POST", "/pins", (incident, { body }) => {
   const { version: _, ...answer } = body;
-  const pinId = id("pin", incident.id, incident.version);
+  const pinId = makeId("pin", incident.id, incident.version);
   const snapshot = { collected: true, lines: [{ number: 1, text: "cpu0 9812 44 1 0 0" }] };
   incident.pins.push({
     ...(answer as unknown as T.Pin),
     id: pinId,
     snapshot,
     artifact: null,
-    by: actor(),
+    by: currentActor(),
     created_at: new Date().toISOString(),
   });
-  enter(incident, "pin_added", { what: String(body.kind), step: String(body.step ?? "") });
+  addJournalEntry(incident, "pin_added", { what: String(body.kind), step: String(body.step ?? "") });
   return pinId;
 });
-write("POST", "/notes", (incident, { body }) => {
-  enter(incident, "note_added", {}, String(body.note));
+addWriteRoute("POST", "/notes", (incident, { body }) => {
+  addJournalEntry(incident, "note_added", {}, String(body.note));
   return undefined;
 });
-write("PATCH", "/hypotheses/:id", (incident, { body }, hypothesisId) => {
+addWriteRoute("PATCH", "/hypotheses/:id", (incident, { body }, hypothesisId) => {
   const playbook = incident.hypotheses.find((each) => each.id === hypothesisId);
-  if (!playbook) return problem(404, "incident.no_hypothesis", "none");
+  if (!playbook) return respondProblem(404, "incident.no_hypothesis", "none");
   if (body.state === "confirmed" && !incident.fixes.some((fix) => fix.state === "verified"))
-    return problem(409, "incident.confirm_needs_comparison", "comparison");
+    return respondProblem(409, "incident.confirm_needs_comparison", "comparison");
   playbook.state = body.state as IncidentHypothesis["state"];
   incident.causes = incident.hypotheses
     .filter((each) => each.state === "likely" || each.state === "confirmed")
     .map((each) => ({ hypothesis: each.key, cause: each.cause, confidence: each.state as "likely" }));
-  enter(incident, "hypothesis_decided", { hypothesis: playbook.key, to: playbook.state });
+  addJournalEntry(incident, "hypothesis_decided", { hypothesis: playbook.key, to: playbook.state });
   return undefined;
 });
-write("POST", "/cause-confirmations", (incident, { body }) => {
+addWriteRoute("POST", "/cause-confirmations", (incident, { body }) => {
   const hypothesis = incident.hypotheses.find((each) => each.cause === body.cause);
-  if (!hypothesis) return problem(422, "incident.no_cause", "none", { cause: String(body.cause) });
+  if (!hypothesis) return respondProblem(422, "incident.no_cause", "none", { cause: String(body.cause) });
   hypothesis.state = "likely";
   incident.causes = [{ hypothesis: hypothesis.key, cause: hypothesis.cause, confidence: "likely" }];
-  enter(incident, "hypothesis_decided", { hypothesis: hypothesis.key, to: "likely" });
+  addJournalEntry(incident, "hypothesis_decided", { hypothesis: hypothesis.key, to: "likely" });
   return undefined;
 });
-write("POST", "/step-runs", (incident, { body }) => {
+addWriteRoute("POST", "/step-runs", (incident, { body }) => {
   const host = HOSTS.find((each) => each.id === body.host_id);
-  if (!host) return problem(422, "incident.no_host", "none");
-  const capture = live.begin([host], "sched", 5, `step ${String(body.step)}`);
+  if (!host) return respondProblem(422, "incident.no_host", "none");
+  const capture = live.startCapture([host], "sched", 5, `step ${String(body.step)}`);
   incident.runs.push({
     run_id: capture.runs[0]?.id ?? "",
     capture_id: capture.id,
@@ -148,11 +158,11 @@ write("POST", "/step-runs", (incident, { body }) => {
     step: String(body.step),
     fix_id: null,
   });
-  enter(incident, "step_started", { step: String(body.step), host: host.name });
+  addJournalEntry(incident, "step_started", { step: String(body.step), host: host.name });
   return capture.id;
 });
-write("POST", "/fixes", (incident, { body }) => {
-  const fixId = id("fix", incident.id, incident.version);
+addWriteRoute("POST", "/fixes", (incident, { body }) => {
+  const fixId = makeId("fix", incident.id, incident.version);
   const { version: _, host_ids, ...answer } = body;
   incident.fixes.push({
     ...(answer as unknown as Fix),
@@ -160,29 +170,29 @@ write("POST", "/fixes", (incident, { body }) => {
     hosts: host_ids as string[],
     state: "planned",
     applied_at: null,
-    by: actor(),
+    by: currentActor(),
     created_at: new Date().toISOString(),
     verifications: [],
     offers: listOffers(false),
   });
-  enter(incident, "fix_recorded", { what: String(body.what) });
+  addJournalEntry(incident, "fix_recorded", { what: String(body.what) });
   return fixId;
 });
-write("PATCH", "/fixes/:id", (incident, { body }, fixId) => {
+addWriteRoute("PATCH", "/fixes/:id", (incident, { body }, fixId) => {
   for (const fix of incident.fixes)
     if (fix.id === fixId) {
       fix.state = body.state as Fix["state"];
       fix.applied_at = (body.applied_at as string | undefined) ?? fix.applied_at;
       fix.offers = listOffers(fix.state === "applied");
     }
-  enter(incident, body.state === "reverted" ? "fix_reverted" : "fix_applied", { what: "" });
+  addJournalEntry(incident, body.state === "reverted" ? "fix_reverted" : "fix_applied", { what: "" });
   return undefined;
 });
-write("POST", "/fixes/:id/verify", (incident, { body }, fixId) => {
+addWriteRoute("POST", "/fixes/:id/verify", (incident, { body }, fixId) => {
   for (const fix of incident.fixes)
     if (fix.id === fixId)
       fix.verifications.push({
-        id: id("verification", incident.version),
+        id: makeId("verification", incident.version),
         kind: body.kind as Verification["kind"],
         primary: null,
         minimum_change: Number(body.minimum_change),
@@ -193,32 +203,32 @@ write("POST", "/fixes/:id/verify", (incident, { body }, fixId) => {
         state: fix.state === "planned" ? "before" : "collecting",
         result: null,
         failure: null,
-        requested_by: actor(),
+        requested_by: currentActor(),
         created_at: new Date().toISOString(),
         ended_at: null,
       });
-  enter(incident, "verification_started", { what: "", how: String(body.kind) });
+  addJournalEntry(incident, "verification_started", { what: "", how: String(body.kind) });
   return undefined;
 });
-write("POST", "/autopilot", (incident, { body }) => {
+addWriteRoute("POST", "/autopilot", (incident, { body }) => {
   incident.autopilot = {
     state: "running",
     tier: body.tier as "light",
-    by: actor(),
+    by: currentActor(),
     capture_id: null,
     step: null,
     reason: null,
     capture_count: 0,
   };
-  enter(incident, "autopilot_started", { tier: String(body.tier) });
+  addJournalEntry(incident, "autopilot_started", { tier: String(body.tier) });
   return undefined;
 });
-write("DELETE", "/autopilot", (incident) => {
+addWriteRoute("DELETE", "/autopilot", (incident) => {
   if (incident.autopilot) incident.autopilot.state = "stopped";
-  enter(incident, "autopilot_stopped");
+  addJournalEntry(incident, "autopilot_stopped");
   return undefined;
 });
-write("POST", "/cause-rejections", (incident, { body }) => {
+addWriteRoute("POST", "/cause-rejections", (incident, { body }) => {
   incident.rejected_causes = [
     ...incident.rejected_causes.filter((each) => each.cause !== body.cause),
     {
@@ -226,10 +236,10 @@ write("POST", "/cause-rejections", (incident, { body }) => {
       true_cause: (body.true_cause as string | null) ?? null,
       note: String(body.note ?? ""),
       pins: (body.pins as string[]) ?? [],
-      by: actor(),
+      by: currentActor(),
     },
   ];
-  enter(incident, "cause_rejected");
+  addJournalEntry(incident, "cause_rejected");
   return undefined;
 });
 for (const [path, kind] of [
@@ -237,9 +247,9 @@ for (const [path, kind] of [
   ["/playbooks", "playbooks_added"],
   ["/hypotheses", "hypothesis_added"],
 ] as const)
-  write("POST", path, (incident) => {
-    enter(incident, kind);
+  addWriteRoute("POST", path, (incident) => {
+    addJournalEntry(incident, kind);
     return undefined;
   });
-route("GET", "/mutes", () => ok([]));
-route("POST", "/mutes", () => ok({}, 201));
+addRoute("GET", "/mutes", () => respond([]));
+addRoute("POST", "/mutes", () => respond({}, 201));

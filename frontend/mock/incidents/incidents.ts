@@ -1,33 +1,40 @@
-/** Incidents that change while they are looked at: every write bumps the version, a stale one is refused. */
+/** Incidents with optimistic locking: each write increases the version; a write with an older version is rejected. */
 import type * as T from "../../src/client/models.ts";
 import type { HostAnswer, HostRole, IncidentHost, Symptom } from "../../src/features/incidents/api.ts";
-import { readDiagnosis, startDiagnosis } from "../analysis/diagnosisRecords.ts";
+import { findDiagnosis, startDiagnosis } from "../analysis/diagnosisRecords.ts";
 import { delayFinding } from "../analysis/findings.ts";
 import * as live from "../captures/live.ts";
-import { id } from "../server/noise.ts";
-import { list, type MockAnswer, type MockRequest, ok, problem, route } from "../server/routes.ts";
-import { me, state } from "../server/state.ts";
-import { HOSTS } from "../world.ts";
-import { GONE_PIN } from "./incidentParts.ts";
+import { HOSTS } from "../dataset.ts";
+import { makeId } from "../server/pseudoRandom.ts";
+import {
+  addRoute,
+  type MockAnswer,
+  type MockRequest,
+  respond,
+  respondList,
+  respondProblem,
+} from "../server/routes.ts";
+import { currentUser, state } from "../server/state.ts";
+import { MISSING_PIN_ID } from "./incidentParts.ts";
 import { INCIDENTS, JOURNAL } from "./investigations.ts";
 
 let incidents = structuredClone(INCIDENTS);
 /** Return the current state of an incident. */
-export const incidentOf = (which: string): T.Incident | undefined =>
+export const findIncident = (which: string): T.Incident | undefined =>
   incidents.find((incident) => incident.id === which);
 let journal = structuredClone(JOURNAL);
 
-/** Everything as it was at first. */
+/** Restore the initial state of all incidents. */
 export function resetIncidents(): void {
   incidents = structuredClone(INCIDENTS);
   journal = structuredClone(JOURNAL);
 }
 
-export const actor = () => ({ id: me().id, name: me().name });
-const notFound = () => problem(404, "incident.not_found", "There is no such incident.");
+export const currentActor = () => ({ id: currentUser().id, name: currentUser().name });
+const notFound = () => respondProblem(404, "incident.not_found", "There is no such incident.");
 
 const LAST_OF_THE_PAST = 480;
-const ruled = (finding: T.Finding): Omit<HostAnswer, "host_id"> => ({
+const toRuleAnswer = (finding: T.Finding): Omit<HostAnswer, "host_id"> => ({
   run_id: null,
   verdict: "supports",
   by: "rule",
@@ -41,12 +48,12 @@ const ruled = (finding: T.Finding): Omit<HostAnswer, "host_id"> => ({
   disagrees: false,
 });
 
-/** With the states of its captures as they are now, and what the signed-in person may. */
-function read(incident: T.Incident): T.Incident {
-  const may = me().permissions;
+/** Return an incident with the current states of its captures and the permissions of the user. */
+function withCurrentState(incident: T.Incident): T.Incident {
+  const may = currentUser().permissions;
   const runs = incident.runs.map((run) => ({
     ...run,
-    state: live.read(run.capture_id)?.runs.find((each) => each.id === run.run_id)?.state ?? run.state,
+    state: live.findCapture(run.capture_id)?.runs.find((each) => each.id === run.run_id)?.state ?? run.state,
   }));
   const answered = runs.filter((run) => run.step && run.state === "done" && run.number > LAST_OF_THE_PAST);
   const steps = incident.steps.map((step) => {
@@ -54,14 +61,14 @@ function read(incident: T.Incident): T.Incident {
     if (!run) return step;
     const hosts = step.hosts.map((host) =>
       host.host_id === run.host_id
-        ? { ...ruled(delayFinding), host_id: host.host_id, run_id: run.run_id }
+        ? { ...toRuleAnswer(delayFinding), host_id: host.host_id, run_id: run.run_id }
         : host,
     );
     return { ...step, verdict: "supports" as const, hosts };
   });
   const diagnoses = incident.diagnoses.map((item) => ({
     ...item,
-    state: readDiagnosis(item.id)?.state ?? item.state,
+    state: findDiagnosis(item.id)?.state ?? item.state,
   }));
   const gaps = incident.gaps.filter((key) => !answered.some((run) => run.step === key));
   const edit = may.includes("incident.edit");
@@ -94,17 +101,17 @@ const summary = (incident: T.Incident): T.IncidentSummary => ({
   fixes: incident.fixes.map((fix) => fix.state),
 });
 
-export function enter(
+export function addJournalEntry(
   incident: T.Incident,
   kind: string,
   params: T.JournalEntry["params"] = {},
   note = "",
-  by = actor(),
+  by = currentActor(),
 ): void {
   incident.version += 1;
   incident.updated_at = new Date().toISOString();
   journal.push({
-    id: id("journal", incident.id, incident.version),
+    id: makeId("journal", incident.id, incident.version),
     version: incident.version,
     kind,
     params,
@@ -114,10 +121,10 @@ export function enter(
   });
 }
 
-/** Change an incident as another user would. */
-export function meanwhile(incidentId: string, note: string): void {
+/** Add a note as another user. */
+export function addNoteAsOtherUser(incidentId: string, note: string): void {
   const incident = incidents.find((each) => each.id === incidentId);
-  if (incident) enter(incident, "note_added", {}, note, { id: "lena", name: "lena" });
+  if (incident) addJournalEntry(incident, "note_added", {}, note, { id: "lena", name: "lena" });
 }
 
 type Change = (
@@ -126,29 +133,32 @@ type Change = (
   ...ids: string[]
 ) => MockAnswer | string | undefined;
 
-/** A write: refused where another version was seen; answers with the incident as it is then. */
-export function write(method: string, path: string, change: Change): void {
-  route(method, `/incidents/:id${path}`, (request, incidentId, ...ids) => {
+/** Add a route that changes an incident. It rejects other versions and returns the changed incident. */
+export function addWriteRoute(method: string, path: string, change: Change): void {
+  addRoute(method, `/incidents/:id${path}`, (request, incidentId, ...ids) => {
     const incident = incidents.find((each) => each.id === incidentId);
     if (!incident) return notFound();
     if (request.body.version !== incident.version)
-      return problem(409, "incident.changed", "changed", {
+      return respondProblem(409, "incident.changed", "changed", {
         who: "lena",
         what: "note_added",
         version: incident.version,
       });
     const done = change(incident, request, ...ids);
     if (typeof done === "object") return done;
-    return ok({ ...read(incident), created_id: done ?? null }, method === "POST" ? 201 : 200);
+    return respond(
+      { ...withCurrentState(incident), created_id: done ?? null },
+      method === "POST" ? 201 : 200,
+    );
   });
 }
 
-route("GET", "/incidents", () => list(state.empty ? [] : incidents.map(summary)));
-route("POST", "/incidents", ({ body }) => {
+addRoute("GET", "/incidents", () => respondList(state.empty ? [] : incidents.map(summary)));
+addRoute("POST", "/incidents", ({ body }) => {
   const [, bare] = incidents;
   const newIncident: T.Incident = {
     ...structuredClone(bare as T.Incident),
-    id: id("incident", 100 + incidents.length),
+    id: makeId("incident", 100 + incidents.length),
     number: 40 + incidents.length,
     title: String(body.title),
     severity: Number(body.severity) as 1,
@@ -165,10 +175,16 @@ route("POST", "/incidents", ({ body }) => {
     ),
   };
   incidents.unshift(newIncident);
-  return ok(read(newIncident), 201);
+  return respond(withCurrentState(newIncident), 201);
 });
-/** A diagnosis of an incident as the list of the incident has it. */
-export const listed = ({ id: diagnosisId, number, host, state: at, created_at }: T.Diagnosis) => ({
+/** Return a diagnosis as an item of the incident's list. */
+export const toDiagnosisSummary = ({
+  id: diagnosisId,
+  number,
+  host,
+  state: at,
+  created_at,
+}: T.Diagnosis) => ({
   id: diagnosisId,
   number,
   host_id: host.id,
@@ -176,24 +192,26 @@ export const listed = ({ id: diagnosisId, number, host, state: at, created_at }:
   created_at,
 });
 
-route("POST", "/incidents/:id/diagnoses", ({ body }, incidentId) => {
-  const incident = incidentOf(incidentId ?? "");
+addRoute("POST", "/incidents/:id/diagnoses", ({ body }, incidentId) => {
+  const incident = findIncident(incidentId ?? "");
   const started = incident && startDiagnosis(body);
   if (!started) return notFound();
-  incident.diagnoses.unshift(listed(started));
-  enter(incident, "diagnosis_started", { number: started.number, host: started.host.name });
-  return ok({ ...read(incident), created_id: started.id }, 201);
+  incident.diagnoses.unshift(toDiagnosisSummary(started));
+  addJournalEntry(incident, "diagnosis_started", { number: started.number, host: started.host.name });
+  return respond({ ...withCurrentState(incident), created_id: started.id }, 201);
 });
-route("GET", "/incidents/:id", (_, incidentId) => {
+addRoute("GET", "/incidents/:id", (_, incidentId) => {
   const incident = incidents.find((each) => each.id === incidentId);
-  return incident ? ok(read(incident)) : notFound();
+  return incident ? respond(withCurrentState(incident)) : notFound();
 });
-route("GET", "/causes/outcomes", () =>
-  ok([{ cause: "cpu-oversubscribed", right: 7, wrong: 1, instead: { "lock-contention": 1 } }]),
+addRoute("GET", "/causes/outcomes", () =>
+  respond([{ cause: "cpu-oversubscribed", right: 7, wrong: 1, instead: { "lock-contention": 1 } }]),
 );
-route("GET", "/incidents/:id/journal", (_, incidentId) => ok(incidentId === INCIDENTS[0]?.id ? journal : []));
-route("GET", "/incidents/:id/pins/:id", (_, incidentId, pinId) => {
+addRoute("GET", "/incidents/:id/journal", (_, incidentId) =>
+  respond(incidentId === INCIDENTS[0]?.id ? journal : []),
+);
+addRoute("GET", "/incidents/:id/pins/:id", (_, incidentId, pinId) => {
   const pin = incidents.find((incident) => incident.id === incidentId)?.pins.find((pin) => pin.id === pinId);
-  if (!pin) return problem(404, "incident.no_pin", "There is no such pin.");
-  return ok({ ...pin, state: pinId === GONE_PIN ? "gone" : "intact" });
+  if (!pin) return respondProblem(404, "incident.no_pin", "There is no such pin.");
+  return respond({ ...pin, state: pinId === MISSING_PIN_ID ? "gone" : "intact" });
 });

@@ -1,35 +1,35 @@
-/** Incidents as the server would tell them: a rich one, an empty one, one whose fix failed. */
+/** Mock incidents: a complete one, a new one, one with a failed fix, and one without a decision. */
 import type * as T from "../../src/client/models.ts";
-import { delayFinding, quietDiskFinding } from "../analysis/findings.ts";
-import { id } from "../server/noise.ts";
+import { delayFinding, unmatchedDiskFinding } from "../analysis/findings.ts";
+import { makeId } from "../server/pseudoRandom.ts";
 import {
   ADMIN,
-  answer,
-  at,
-  byRule,
   CROWD,
+  createAnswer,
+  createFix,
+  createHost,
+  createHypothesis,
+  createIncident,
+  createMissingAnswer,
+  createRuleAnswer,
+  createStep,
   FRAME_PIN,
-  fix,
-  host,
-  hypothesis,
-  incident,
   LENA,
   LINE_PIN,
-  missing,
-  quietDelay,
-  runOf,
-  step,
+  localize,
+  runIdOf,
   THIRD,
-  two,
+  toTime,
   UNHEALTHY,
+  unmatchedDelayFinding,
   WEI,
   WELL,
-  WHOLE,
+  WHOLE_HOST,
 } from "./incidentParts.ts";
-import { JUDGED, verification, window } from "./verifications.ts";
+import { createVerification, createWindow, VERIFICATION_RESULT } from "./verifications.ts";
 
-/** Three hosts, of which one disagrees; two causes, one upon the other; a missing link that is next. */
-export const RICH = incident(42, {
+/** Incident with three hosts, one of which contradicts the others, two related causes, and an open next step. */
+export const FULL_INCIDENT = createIncident(42, {
   title: "feed: p99 2.3 s since 02:14",
   state: "investigating",
   severity: 2,
@@ -39,12 +39,12 @@ export const RICH = incident(42, {
     rate: { before: 812, after: 790, unit: "req/s" },
     errors: { before: 0.1, after: 1.9, unit: "%" },
     latency: { before: 520, after: 2300, unit: "ms" },
-    since: at("02:14:00"),
+    since: toTime("02:14:00"),
   },
   hosts: [
-    host(UNHEALTHY, "suspect", { kind: "cgroup", value: "/svc/feed" }),
-    host(WELL, "control", WHOLE),
-    host(THIRD, "suspect", WHOLE),
+    createHost(UNHEALTHY, "suspect", { kind: "cgroup", value: "/svc/feed" }),
+    createHost(WELL, "control", WHOLE_HOST),
+    createHost(THIRD, "suspect", WHOLE_HOST),
   ],
   playbooks: [
     {
@@ -57,47 +57,50 @@ export const RICH = incident(42, {
     },
   ],
   hypotheses: [
-    hypothesis("crowd", {
+    createHypothesis("crowd", {
       state: "likely",
       status: "supported",
       strength: "mechanism",
       supports: [`${CROWD.id}/waiting`],
     }),
-    hypothesis("lock", {}),
-    hypothesis("disk", { state: "refuted", status: "refuted", refutes: [`${CROWD.id}/disk`] }),
-    hypothesis("queue", {
+    createHypothesis("lock", {}),
+    createHypothesis("disk", { state: "refuted", status: "refuted", refutes: [`${CROWD.id}/disk`] }),
+    createHypothesis("queue", {
       key: "own/1",
-      summary: two("The listen queue overflows once threads wait", "线程一等待，监听队列就溢出"),
+      summary: localize("The listen queue overflows once threads wait", "线程一等待，监听队列就溢出"),
       cause: "listen-queue-overflow",
       state: "likely",
     }),
   ],
   steps: [
-    step("waiting", [
-      byRule(UNHEALTHY, "supports", delayFinding),
-      byRule(WELL, "refutes", quietDelay),
-      missing(THIRD, "perf_sched"),
+    createStep("waiting", [
+      createRuleAnswer(UNHEALTHY, "supports", delayFinding),
+      createRuleAnswer(WELL, "refutes", unmatchedDelayFinding),
+      createMissingAnswer(THIRD, "perf_sched"),
     ]),
-    step("pool", [
-      answer(UNHEALTHY, {
-        run_id: runOf(UNHEALTHY, 472),
+    createStep("pool", [
+      createAnswer(UNHEALTHY, {
+        run_id: runIdOf(UNHEALTHY, 472),
         verdict: "supports",
         by: "person",
         person: {
-          id: id("verdict", 1),
+          id: makeId("verdict", 1),
           verdict: "supports",
           by: WEI,
           note: "412 threads named feed-worker; the quota is four cores.",
-          at: at("02:37:00"),
+          at: toTime("02:37:00"),
           pins: [LINE_PIN.id],
         },
         pins: [LINE_PIN.id],
         disagrees: true,
       }),
-      answer(WELL, { reason: { key: "playbook.needs_person", params: {} } }),
+      createAnswer(WELL, { reason: { key: "playbook.needs_person", params: {} } }),
     ]),
-    step("lock", [missing(UNHEALTHY, "perf_sched"), missing(THIRD, "perf_sched")]),
-    step("disk", [byRule(UNHEALTHY, "refutes", quietDiskFinding)], { on_path: false }),
+    createStep("lock", [
+      createMissingAnswer(UNHEALTHY, "perf_sched"),
+      createMissingAnswer(THIRD, "perf_sched"),
+    ]),
+    createStep("disk", [createRuleAnswer(UNHEALTHY, "refutes", unmatchedDiskFinding)], { on_path: false }),
   ],
   gaps: [`${CROWD.id}/lock`],
   next: {
@@ -113,18 +116,18 @@ export const RICH = incident(42, {
     { hypothesis: `${CROWD.id}/crowd`, cause: "cpu-oversubscribed", confidence: "likely" },
     { hypothesis: "own/1", cause: "listen-queue-overflow", confidence: "likely" },
   ],
-  fixes: [fix(1, { state: "verified", verifications: [verification({})] })],
+  fixes: [createFix(1, { state: "verified", verifications: [createVerification({})] })],
   pins: [LINE_PIN, FRAME_PIN],
   runs: [
     {
-      run_id: runOf(UNHEALTHY, 472),
-      capture_id: id("capture", 472),
+      run_id: runIdOf(UNHEALTHY, 472),
+      capture_id: makeId("capture", 472),
       number: 472,
       host_id: UNHEALTHY.id,
       role: "evidence",
       plan: "sched",
-      from: at("02:01:30"),
-      to: at("02:01:35"),
+      from: toTime("02:01:30"),
+      to: toTime("02:01:35"),
       state: "done",
       step: `${CROWD.id}/waiting`,
       fix_id: null,
@@ -133,52 +136,59 @@ export const RICH = incident(42, {
   needs_symptom_check: true,
 });
 
-/** Just opened: nothing but a symptom. */
-export const BARE = incident(41, {
+/** New incident with only a symptom. */
+export const NEW_INCIDENT = createIncident(41, {
   title: "search: timeouts in sin1",
-  symptom: { ...RICH.symptom, service: "search", description: "", rate: null, latency: null, since: null },
+  symptom: {
+    ...FULL_INCIDENT.symptom,
+    service: "search",
+    description: "",
+    rate: null,
+    latency: null,
+    since: null,
+  },
   people: [{ ...ADMIN, is_present: true }],
   owner: null,
-  created_at: at("02:39:00"),
+  created_at: toTime("02:39:00"),
 });
 
-/** Its fix changed nothing, and the next comparison could not be made. */
-export const FAILED = incident(40, {
-  ...RICH,
-  id: id("incident", 40),
+/** Incident whose fix changed nothing; its next verification failed. */
+export const FAILED_FIX_INCIDENT = createIncident(40, {
+  ...FULL_INCIDENT,
+  id: makeId("incident", 40),
   number: 40,
   title: "ads: CPU at 100 % after the release",
   state: "mitigated",
   severity: 3,
-  steps: RICH.steps.slice(0, 1),
+  steps: FULL_INCIDENT.steps.slice(0, 1),
   gaps: [],
   next: null,
   needs_symptom_check: false,
-  causes: RICH.causes.slice(0, 1),
-  hypotheses: RICH.hypotheses.slice(0, 1),
+  causes: FULL_INCIDENT.causes.slice(0, 1),
+  hypotheses: FULL_INCIDENT.hypotheses.slice(0, 1),
   fixes: [
-    fix(2, {
+    createFix(2, {
       what: "More workers",
       state: "no_conclusion",
       verifications: [
-        verification({
+        createVerification({
           kind: "plain",
           control_host_id: null,
           result: {
-            ...JUDGED,
+            ...VERIFICATION_RESULT,
             outcome: "no_conclusion",
             change: -0.08,
             low: -0.31,
             high: 0.15,
             reasons: [{ key: "verify.too_wide", params: { minimum_change: 10 } }],
             windows: [
-              ...[44.1, 41.7, 47.9].map((mean, i) => window("before", i, mean, 810)),
-              ...[40.2, 31.8, 49.9].map((mean, i) => window("after", 10 + i, mean, 800)),
+              ...[44.1, 41.7, 47.9].map((mean, i) => createWindow("before", i, mean, 810)),
+              ...[40.2, 31.8, 49.9].map((mean, i) => createWindow("after", 10 + i, mean, 800)),
             ],
           },
         }),
-        verification({
-          id: id("verification", 2),
+        createVerification({
+          id: makeId("verification", 2),
           kind: "plain",
           control_host_id: null,
           state: "failed",
@@ -190,38 +200,38 @@ export const FAILED = incident(40, {
   ],
 });
 
-/** An incident without any decision. */
-export const UNDECIDED = incident(39, {
-  ...RICH,
-  id: id("incident", 39),
+/** Incident without a decision. */
+export const UNDECIDED_INCIDENT = createIncident(39, {
+  ...FULL_INCIDENT,
+  id: makeId("incident", 39),
   number: 39,
   title: "feed: slow once more",
-  hypotheses: RICH.hypotheses.slice(0, 2).map((hypothesis) => ({ ...hypothesis, state: "open" })),
+  hypotheses: FULL_INCIDENT.hypotheses.slice(0, 2).map((hypothesis) => ({ ...hypothesis, state: "open" })),
   causes: [],
   fixes: [],
   needs_symptom_check: false,
 });
 
-export const INCIDENTS: T.Incident[] = [RICH, BARE, FAILED, UNDECIDED];
+export const INCIDENTS: T.Incident[] = [FULL_INCIDENT, NEW_INCIDENT, FAILED_FIX_INCIDENT, UNDECIDED_INCIDENT];
 
 const entry = (
   version: number,
   kind: string,
-  by: T.Named | null,
+  by: T.HostRef | null,
   params: T.JournalEntry["params"] = {},
   note = "",
 ): T.JournalEntry => ({
-  id: id("journal", version),
+  id: makeId("journal", version),
   version,
   kind,
   params,
   note,
   by,
-  at: at(`02:${20 + version * 2}:00`),
+  at: toTime(`02:${20 + version * 2}:00`),
 });
 
 export const JOURNAL: T.JournalEntry[] = [
-  entry(1, "incident_created", LENA, { title: RICH.title }),
+  entry(1, "incident_created", LENA, { title: FULL_INCIDENT.title }),
   entry(2, "hosts_added", LENA, { hosts: [UNHEALTHY.name, WELL.name, THIRD.name].join(", ") }),
   entry(3, "pin_added", LENA, { what: "line", step: "requests-wait-for-cpu/waiting" }),
   entry(4, "fix_applied", LENA, { what: "GOMAXPROCS 300 → 4" }),

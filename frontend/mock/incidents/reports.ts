@@ -1,10 +1,10 @@
-/** Reports that are written, frozen, approved and shared while they are looked at. */
+/** Reports that screens edit, freeze, approve and share. */
 import type * as T from "../../src/client/models.ts";
 import type { RedactionKind } from "../../src/features/reports/api.ts";
-import { id } from "../server/noise.ts";
-import { type MockAnswer, type MockRequest, ok, problem, route } from "../server/routes.ts";
-import { me, USERS } from "../server/state.ts";
-import { actor } from "./incidents.ts";
+import { makeId } from "../server/pseudoRandom.ts";
+import { addRoute, type MockAnswer, type MockRequest, respond, respondProblem } from "../server/routes.ts";
+import { currentUser, USERS } from "../server/state.ts";
+import { currentActor } from "./incidents.ts";
 
 const CUSTOMER: readonly RedactionKind[] = [
   "secret",
@@ -26,8 +26,8 @@ export function resetReports(): void {
   visits = [];
 }
 
-const may = (): T.Report["permissions"] => {
-  const all = me().permissions;
+const reportPermissions = (): T.Report["permissions"] => {
+  const all = currentUser().permissions;
   return {
     edit: all.includes("report.edit"),
     approve: all.includes("report.approve"),
@@ -36,23 +36,24 @@ const may = (): T.Report["permissions"] => {
     alone: false,
   };
 };
-const answerReport = (report: T.Report): MockAnswer => ok({ ...report, permissions: may() });
-const missing = () => problem(404, "report.not_found", "Report not found.");
+const answerReport = (report: T.Report): MockAnswer =>
+  respond({ ...report, permissions: reportPermissions() });
+const respondNotFound = () => respondProblem(404, "report.not_found", "Report not found.");
 
 const find = (report: string) => reports.find((item) => item.id === report);
 const holder = (version: string) =>
   reports.find((report) => report.versions.some((each) => each.id === version));
 
 /** Freeze a version as another user, so that the signed-in person may approve it. */
-export function frozenByOther(report: string): void {
+export function freezeAsOtherUser(report: string): void {
   const item = find(report);
   if (item) freeze(item, { id: String(USERS[1]?.id), name: String(USERS[1]?.name) });
 }
 
-function freeze(report: T.Report, by = actor()): T.ReportVersion {
+function freeze(report: T.Report, by = currentActor()): T.ReportVersion {
   report.frozen += 1;
   const created: T.ReportVersion = {
-    id: id("report-version", report.frozen),
+    id: makeId("report-version", report.frozen),
     report_id: report.id,
     number: report.frozen,
     sha256: "5f".repeat(32),
@@ -68,14 +69,14 @@ function freeze(report: T.Report, by = actor()): T.ReportVersion {
   return created;
 }
 
-route("GET", "/incidents/:id/reports", (_, incident) =>
-  ok(reports.filter((report) => report.incident_id === incident)),
+addRoute("GET", "/incidents/:id/reports", (_, incident) =>
+  respond(reports.filter((report) => report.incident_id === incident)),
 );
 /** Create a new draft. */
-export function begin(incident: string, body: Record<string, unknown> = {}): T.Report {
+export function createReport(incident: string, body: Record<string, unknown> = {}): T.Report {
   const at = new Date().toISOString();
   const newReport: T.Report = {
-    id: id("report", reports.length),
+    id: makeId("report", reports.length),
     incident_id: incident,
     number: 42,
     title: String(body.title ?? "A report"),
@@ -92,31 +93,34 @@ export function begin(incident: string, body: Record<string, unknown> = {}): T.R
     comments: false,
     version: 1,
     frozen: 0,
-    created_by: actor(),
+    created_by: currentActor(),
     created_at: at,
     updated_at: at,
     versions: [],
     shares: [],
-    permissions: may(),
+    permissions: reportPermissions(),
   };
   reports.unshift(newReport);
   return newReport;
 }
-route("POST", "/incidents/:id/reports", ({ body }, incident = "") => ok(begin(incident, body), 201));
-route("GET", "/reports/:id", (_, report = "") => {
+addRoute("POST", "/incidents/:id/reports", ({ body }, incident = "") =>
+  respond(createReport(incident, body), 201),
+);
+addRoute("GET", "/reports/:id", (_, report = "") => {
   const item = find(report);
-  return item ? answerReport(item) : missing();
+  return item ? answerReport(item) : respondNotFound();
 });
-route("PATCH", "/reports/:id", ({ body }, report = "") => {
+addRoute("PATCH", "/reports/:id", ({ body }, report = "") => {
   const item = find(report);
-  if (!item) return missing();
+  if (!item) return respondNotFound();
   const { version, ...changes } = body;
-  if (version !== item.version) return problem(409, "report.changed", "changed", { version: item.version });
+  if (version !== item.version)
+    return respondProblem(409, "report.changed", "changed", { version: item.version });
   Object.assign(item, changes, { version: item.version + 1, updated_at: new Date().toISOString() });
   return answerReport(item);
 });
-route("GET", "/reports/:id/preview", () =>
-  ok({
+addRoute("GET", "/reports/:id/preview", () =>
+  respond({
     content: {},
     counts: { host: 2, address: 1 },
     replaced: [
@@ -126,42 +130,43 @@ route("GET", "/reports/:id/preview", () =>
     changed: [{ before: "feed-7 at 10.40.0.7 is slow", after: "host-1 at address-1 is slow" }],
   } satisfies T.ReportPreview),
 );
-route("POST", "/reports/:id/versions", (_, report = "") => {
+addRoute("POST", "/reports/:id/versions", (_, report = "") => {
   const item = find(report);
-  return item ? ok(freeze(item), 201) : missing();
+  return item ? respond(freeze(item), 201) : respondNotFound();
 });
-route("POST", "/report-versions/:id/approve", (_, version = "") => {
+addRoute("POST", "/report-versions/:id/approve", (_, version = "") => {
   const reportVersion = holder(version)?.versions.find((each) => each.id === version);
-  if (!reportVersion) return missing();
-  if (reportVersion.created_by?.id === me().id)
-    return problem(403, "report.approve_other", "A second person.");
-  Object.assign(reportVersion, { approved_by: actor(), approved_at: new Date().toISOString() });
-  return ok(reportVersion);
+  if (!reportVersion) return respondNotFound();
+  if (reportVersion.created_by?.id === currentUser().id)
+    return respondProblem(403, "report.approve_other", "A second person.");
+  Object.assign(reportVersion, { approved_by: currentActor(), approved_at: new Date().toISOString() });
+  return respond(reportVersion);
 });
-route("POST", "/report-versions/:id/shares", ({ body }: MockRequest, version = "") => {
+addRoute("POST", "/report-versions/:id/shares", ({ body }: MockRequest, version = "") => {
   const of = holder(version);
   const reportVersion = of?.versions.find((each) => each.id === version);
-  if (!of || !reportVersion) return missing();
-  if (!reportVersion.approved_at) return problem(409, "report.not_approved", "The version is not approved.");
+  if (!of || !reportVersion) return respondNotFound();
+  if (!reportVersion.approved_at)
+    return respondProblem(409, "report.not_approved", "The version is not approved.");
   const newShare: T.ReportShare = {
-    id: id("report-share", of.shares.length),
+    id: makeId("report-share", of.shares.length),
     version_id: reportVersion.id,
     number: reportVersion.number,
     note: String(body.note ?? ""),
     open: true,
     expires_at: new Date(Date.now() + Number(body.days) * 86_400_000).toISOString(),
     revoked_at: null,
-    created_by: actor(),
+    created_by: currentActor(),
     created_at: new Date().toISOString(),
     visits: 1,
     url: null,
   };
   of.shares.unshift(newShare);
   visits = [{ at: newShare.created_at, address: "192.0.2.7", agent: "Mozilla/5.0", form: "page" }];
-  return ok({ ...newShare, url: `https://culprit.example/r/${"k".repeat(43)}` }, 201);
+  return respond({ ...newShare, url: `https://culprit.example/r/${"k".repeat(43)}` }, 201);
 });
-route("GET", "/report-shares/:id/visits", () => ok(visits));
-route("DELETE", "/report-shares/:id", (_, share = "") => {
+addRoute("GET", "/report-shares/:id/visits", () => respond(visits));
+addRoute("DELETE", "/report-shares/:id", (_, share = "") => {
   for (const report of reports)
     for (const each of report.shares)
       if (each.id === share) Object.assign(each, { open: false, revoked_at: new Date().toISOString() });

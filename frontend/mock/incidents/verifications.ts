@@ -1,31 +1,35 @@
-/** Comparisons of before with after: four sides of three captures each. */
+/** Verifications: four sides of three captures each. */
 
 import type { FlameNode } from "../../src/core/profiles/flame.ts";
-import type { Judged, Verification, VerificationWindow } from "../../src/features/incidents/api.ts";
-import { id } from "../server/noise.ts";
-import { ok, route } from "../server/routes.ts";
-import { at, LENA, UNHEALTHY, WELL } from "./incidentParts.ts";
+import type {
+  Verification,
+  VerificationResult,
+  VerificationWindow,
+} from "../../src/features/incidents/api.ts";
+import { makeId } from "../server/pseudoRandom.ts";
+import { addRoute, respond } from "../server/routes.ts";
+import { LENA, toTime, UNHEALTHY, WELL } from "./incidentParts.ts";
 
-export const window = (
+export const createWindow = (
   side: VerificationWindow["side"],
   n: number,
   mean: number,
   load: number,
 ): VerificationWindow => ({
   side,
-  run: id("run", "verify", n),
+  run: makeId("run", "verify", n),
   host: side.startsWith("control") ? WELL.name : UNHEALTHY.name,
   load,
   mean,
-  t_ns: [0, 1, 2, 3].map((item) => (Date.parse(at("02:50:00")) + item * 1000) * 1e6),
+  t_ns: [0, 1, 2, 3].map((item) => (Date.parse(toTime("02:50:00")) + item * 1000) * 1e6),
   values: [mean * 0.9, mean * 1.05, mean * 1.1, mean * 0.95],
   citations: [
     {
-      run: id("run", "verify", n),
+      run: makeId("run", "verify", n),
       profile: "",
       frame: "",
       collector: "perf_sched",
-      artifact: id("artifact", id("run", "verify", n), "perf_sched", "stdout"),
+      artifact: makeId("artifact", makeId("run", "verify", n), "perf_sched", "stdout"),
       part: "sched.txt",
       lines: [1184],
     },
@@ -33,7 +37,7 @@ export const window = (
   missing: null,
 });
 
-export const JUDGED: Judged = {
+export const VERIFICATION_RESULT: VerificationResult = {
   hosts: [],
   outcome: "verified",
   change: -0.91,
@@ -52,10 +56,10 @@ export const JUDGED: Judged = {
   load: { kind: "requests", unit: "per_s", before: 810, after: 842, change: 0.04 },
   reasons: [],
   windows: [
-    ...[44.1, 41.7, 47.9].map((mean, i) => window("before", i, mean, 810)),
-    ...[3.9, 4.2, 3.7].map((mean, i) => window("after", 10 + i, mean, 842)),
-    ...[0.9, 1.1, 1].map((mean, i) => window("control_before", 20 + i, mean, 806)),
-    ...[1, 0.9, 1.2].map((mean, i) => window("control_after", 30 + i, mean, 838)),
+    ...[44.1, 41.7, 47.9].map((mean, i) => createWindow("before", i, mean, 810)),
+    ...[3.9, 4.2, 3.7].map((mean, i) => createWindow("after", 10 + i, mean, 842)),
+    ...[0.9, 1.1, 1].map((mean, i) => createWindow("control_before", 20 + i, mean, 806)),
+    ...[1, 0.9, 1.2].map((mean, i) => createWindow("control_after", 30 + i, mean, 838)),
   ],
   differential: {
     hosts: [UNHEALTHY.name],
@@ -65,7 +69,7 @@ export const JUDGED: Judged = {
     ],
     mapping: { parse: ["parse", "parse.isra.0"] },
     mapped: 1,
-    comparison_id: id("diff", 1),
+    comparison_id: makeId("diff", 1),
   },
 };
 
@@ -90,12 +94,12 @@ const frame = (
   children,
 });
 
-route("GET", "/comparisons/:id", (_, diff = "") =>
-  ok({
+addRoute("GET", "/comparisons/:id", (_, diff = "") =>
+  respond({
     id: diff,
     state: "ready",
-    a: { profile_id: id("profile", UNHEALTHY.id, 472), profiles: 3, filter: { hide_idle: true } },
-    b: { profile_id: id("profile", UNHEALTHY.id, 480), profiles: 3, filter: { hide_idle: true } },
+    a: { profile_id: makeId("profile", UNHEALTHY.id, 472), profiles: 3, filter: { hide_idle: true } },
+    b: { profile_id: makeId("profile", UNHEALTHY.id, 480), profiles: 3, filter: { hide_idle: true } },
     by_base: true,
     failure: null,
   }),
@@ -124,9 +128,9 @@ const change = (a: number, b: number) => ({
   noise: 0.05,
   verdict: Math.abs(b - a) > 50 ? "changed" : "noise",
 });
-route("GET", "/comparisons/:id/work", () => ok({ a: null, b: null }));
-route("GET", "/comparisons/:id/functions", () =>
-  ok({
+addRoute("GET", "/comparisons/:id/work", () => respond({ a: null, b: null }));
+addRoute("GET", "/comparisons/:id/functions", () =>
+  respond({
     ...HEAD,
     rows: [
       { frame: "spin_lock", kind: "kernel", self: change(410, 20), total: change(410, 20) },
@@ -135,8 +139,8 @@ route("GET", "/comparisons/:id/functions", () =>
     ],
   }),
 );
-route("GET", "/comparisons/:id/tree", () =>
-  ok({
+addRoute("GET", "/comparisons/:id/tree", () =>
+  respond({
     ...HEAD,
     width_of: "b",
     path: [],
@@ -161,8 +165,8 @@ route("GET", "/comparisons/:id/tree", () =>
   }),
 );
 
-export const verification = (extra: Partial<Verification>): Verification => ({
-  id: id("verification", 1),
+export const createVerification = (extra: Partial<Verification>): Verification => ({
+  id: makeId("verification", 1),
   kind: "control",
   primary: { read: "sched.delay_per_switch", better: "lower" },
   minimum_change: 0.1,
@@ -171,10 +175,10 @@ export const verification = (extra: Partial<Verification>): Verification => ({
   after: [],
   control_host_id: WELL.id,
   state: "done",
-  result: JUDGED,
+  result: VERIFICATION_RESULT,
   failure: null,
   requested_by: LENA,
-  created_at: at("02:45:00"),
-  ended_at: at("02:52:00"),
+  created_at: toTime("02:45:00"),
+  ended_at: toTime("02:52:00"),
   ...extra,
 });

@@ -1,20 +1,20 @@
 import { HttpResponse, http } from "msw";
 import { setupServer } from "msw/node";
-import { answer, type MockAnswer, type MockRequest } from "../api.ts";
+import { answerRequest, type MockAnswer, type MockRequest } from "../api.ts";
 import { state } from "./state.ts";
 
-type Instead = (request: MockRequest) => MockAnswer | undefined;
+type AnswerOverride = (request: MockRequest) => MockAnswer | undefined;
 
-let instead: Instead | undefined;
-/** Every request since the last reset, for tests that ask what was sent. */
-export const sent: MockRequest[] = [];
+let override: AnswerOverride | undefined;
+/** Requests since the last reset, for tests that check what was sent. */
+export const sentRequests: MockRequest[] = [];
 
-/** Set an answer to try before the normal one; undefined falls through. */
-export function answerInstead(other: Instead | undefined): void {
-  instead = other;
+/** Set a handler that runs before the routes. If it returns undefined, the routes answer. */
+export function overrideAnswer(other: AnswerOverride | undefined): void {
+  override = other;
 }
 
-export const server = setupServer(
+export const mockServer = setupServer(
   http.get("*/readyz", () =>
     HttpResponse.json({ ...state.platform }, { status: state.platform.state === "not_ready" ? 503 : 200 }),
   ),
@@ -25,7 +25,7 @@ export const server = setupServer(
     try {
       body = JSON.parse(text) as Record<string, unknown>;
     } catch {
-      // a form or nothing
+      // The body is a form, or empty.
     }
     const mockRequest = {
       method: request.method,
@@ -33,8 +33,8 @@ export const server = setupServer(
       query: url.searchParams,
       body,
     };
-    sent.push(mockRequest);
-    const { status, body: out } = instead?.(mockRequest) ?? answer(mockRequest);
+    sentRequests.push(mockRequest);
+    const { status, body: out } = override?.(mockRequest) ?? answerRequest(mockRequest);
     return status === 204 ? new HttpResponse(null, { status }) : HttpResponse.json(out as never, { status });
   }),
 );

@@ -1,4 +1,4 @@
-/** How the mock's routes are declared and answered; each subject has a module of its own. */
+/** Routes of the mock API, and helpers for their answers. Each resource has its own module. */
 
 export interface MockRequest {
   method: string;
@@ -11,8 +11,8 @@ export interface MockAnswer {
   body?: unknown;
 }
 
-export const ok = (body: unknown, status = 200): MockAnswer => ({ status, body });
-export const problem = (
+export const respond = (body: unknown, status = 200): MockAnswer => ({ status, body });
+export const respondProblem = (
   status: number,
   key: string,
   detail: string,
@@ -21,11 +21,11 @@ export const problem = (
   status,
   body: { type: "about:blank", title: "", status, detail, key, params },
 });
-export const list = <X>(items: X[]): MockAnswer => ok({ items, next: null });
+export const respondList = <X>(items: X[]): MockAnswer => respond({ items, next: null });
 
 export type Handler = (request: MockRequest, ...ids: string[]) => MockAnswer;
 
-export const ROUTES: [string, RegExp, Handler][] = [];
-export const route = (method: string, pattern: string, handler: Handler): void => {
-  ROUTES.push([method, new RegExp(`^${pattern.replace(/:id/g, "([^/]+)")}$`), handler]);
+export const MOCK_ROUTES: [string, RegExp, Handler][] = [];
+export const addRoute = (method: string, pattern: string, handler: Handler): void => {
+  MOCK_ROUTES.push([method, new RegExp(`^${pattern.replace(/:id/g, "([^/]+)")}$`), handler]);
 };

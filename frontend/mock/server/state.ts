@@ -1,14 +1,14 @@
 import type * as T from "../../src/client/models.ts";
-import type { ApiToken, NetworkRule, Provider } from "../../src/features/settings/api.ts";
+import type { ApiToken, DebuginfodServer, NetworkRule, Provider } from "../../src/features/settings/api.ts";
 import type { PlatformState } from "../../src/lib/platform.ts";
 import { THRESHOLDS } from "../analysis/knowledge.ts";
-import { HOSTS } from "../world.ts";
+import { HOSTS } from "../dataset.ts";
 import ACTIONS from "./actions.json" with { type: "json" };
-import { id } from "./noise.ts";
+import { makeId } from "./pseudoRandom.ts";
 
 export const USERS: T.User[] = ["admin", "lena", "wei", "mo"].map(
   (name, i): T.User => ({
-    id: id("user", i),
+    id: makeId("user", i),
     name,
     role: (["admin", "oncall", "investigator", "viewer"] as const)[i] as T.Role,
     label_scope: i === 3 ? { role: ["feed"] } : {},
@@ -20,9 +20,9 @@ export const USERS: T.User[] = ["admin", "lena", "wei", "mo"].map(
   }),
 );
 
-export const REDIRECT = "https://culprit.example.com/api/v1/session/oidc/callback";
+export const REDIRECT_URI = "https://culprit.example.com/api/v1/session/oidc/callback";
 
-/** What the server holds that screens may change. */
+/** State of the mock server that screens change. */
 export const state = {
   signedIn: true,
   needsPassword: false,
@@ -36,7 +36,7 @@ export const state = {
   hosts: [...HOSTS],
   empty: false,
   provider: {
-    id: id("provider", 0),
+    id: makeId("provider", 0),
     name: "Example ID",
     issuer: "https://id.example.com/realms/main",
     client_id: "culprit",
@@ -53,12 +53,12 @@ export const state = {
     enabled: true,
     version: 3,
     updated_at: "2026-11-20T08:00:00Z",
-    redirect_uri: REDIRECT,
+    redirect_uri: REDIRECT_URI,
     people: 14,
   } as Provider | null,
   credentials: [
     {
-      id: id("cred", 0),
+      id: makeId("cred", 0),
       name: "fleet key",
       kind: "generated_key",
       username: "culprit",
@@ -69,7 +69,7 @@ export const state = {
       created_at: "2026-03-01T08:00:00Z",
     },
     {
-      id: id("cred", 1),
+      id: makeId("cred", 1),
       name: "breakglass",
       kind: "key",
       username: "root",
@@ -77,7 +77,7 @@ export const state = {
       created_at: "2026-03-01T08:00:00Z",
     },
     {
-      id: id("cred", 2),
+      id: makeId("cred", 2),
       name: "lab agent",
       kind: "agent",
       username: null,
@@ -88,7 +88,7 @@ export const state = {
   services: [] as T.Service[],
   rules: [
     {
-      id: id("rule", 0),
+      id: makeId("rule", 0),
       cidr: "127.0.0.1/32",
       port_from: 42022,
       port_to: 42022,
@@ -96,7 +96,7 @@ export const state = {
       created_at: "2026-03-01T08:00:00Z",
     },
     {
-      id: id("rule", 1),
+      id: makeId("rule", 1),
       cidr: "10.40.0.0/14",
       port_from: 22,
       port_to: 22,
@@ -104,10 +104,22 @@ export const state = {
       created_at: "2026-03-01T08:00:00Z",
     },
   ] as NetworkRule[],
+  debuginfodServers: [
+    {
+      id: makeId("debuginfod", 0),
+      url: "https://debuginfod.debian.net",
+      created_at: "2026-05-01T08:00:00Z",
+    },
+    {
+      id: makeId("debuginfod", 1),
+      url: "http://symbols.internal.example:8002",
+      created_at: "2026-06-01T08:00:00Z",
+    },
+  ] as DebuginfodServer[],
   thresholds: [...THRESHOLDS],
   tokens: [
     {
-      id: id("token", 0),
+      id: makeId("token", 0),
       name: "cli on this machine",
       prefix: "culprit_a81f",
       role: "admin",
@@ -119,9 +131,9 @@ export const state = {
   ] as ApiToken[],
 };
 
-const ORDER: T.Role[] = ["viewer", "investigator", "oncall", "admin"];
+const ROLE_ORDER: T.Role[] = ["viewer", "investigator", "oncall", "admin"];
 
-export function me(): T.Me {
+export function currentUser(): T.Me {
   const user = USERS[0]!;
   return {
     id: user.id,
@@ -131,7 +143,7 @@ export function me(): T.Me {
     label_scope: {},
     csrf: "mock",
     permissions: Object.entries(ACTIONS)
-      .filter(([, lowest]) => ORDER.indexOf(lowest as T.Role) <= ORDER.indexOf(state.role))
+      .filter(([, lowest]) => ROLE_ORDER.indexOf(lowest as T.Role) <= ROLE_ORDER.indexOf(state.role))
       .map(([action]) => action),
     version: "0.1.0",
     needs_password: state.needsPassword,

@@ -1,21 +1,21 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Connect, Plugin } from "vite";
-import { answer, state } from "../api.ts";
+import { answerRequest, state } from "../api.ts";
 import * as live from "../captures/live.ts";
 
 /**
- * Serves the made-up API inside Vite's own server. `POST /mock {…}` changes what it pretends:
+ * Return a plugin that serves the mock API in the development server. `POST /mock {…}` changes its state:
  * `{empty, signedIn, role, delay_ms, fail}`.
  */
 export function mockApi(): Plugin {
-  const pretend = { delay_ms: 60, fail: "" };
+  const settings = { delay_ms: 60, fail: "" };
   const handle: Connect.NextHandleFunction = (request, response, next) => {
     const url = new URL(request.url ?? "/", "http://mock");
     if (url.pathname === "/mock") {
       void readBody(request).then((body) => {
-        Object.assign(pretend, body);
+        Object.assign(settings, body);
         Object.assign(state, body);
-        send(response, 200, { ...pretend });
+        send(response, 200, { ...settings });
       });
       return;
     }
@@ -24,26 +24,26 @@ export function mockApi(): Plugin {
     if (!url.pathname.startsWith("/api/v1")) return next();
     const path = url.pathname.slice("/api/v1".length);
     const progress = /^\/captures\/([^/]+)\/progress$/.exec(path);
-    if (progress) return stream(response, progress[1] ?? "");
+    if (progress) return streamCapture(response, progress[1] ?? "");
     const events = /^\/incidents\/([^/]+)\/events$/.exec(path);
-    if (events) return news(response, `/incidents/${events[1]}`);
+    if (events) return streamIncidentVersion(response, `/incidents/${events[1]}`);
     void readBody(request).then((body) => {
       setTimeout(() => {
-        if (pretend.fail && new RegExp(pretend.fail).test(path))
+        if (settings.fail && new RegExp(settings.fail).test(path))
           return send(response, 503, {
             title: "Unavailable",
             status: 503,
             detail: "The database does not answer.",
             key: "",
           });
-        const { status, body: out } = answer({
+        const { status, body: out } = answerRequest({
           method: request.method ?? "GET",
           path,
           query: url.searchParams,
           body,
         });
         send(response, status, out);
-      }, pretend.delay_ms);
+      }, settings.delay_ms);
     });
   };
   return {
@@ -69,13 +69,13 @@ async function readBody(request: IncomingMessage): Promise<Record<string, unknow
   }
 }
 
-/** Server-sent events of an incident: its version, whenever that has changed. */
-function news(response: ServerResponse, path: string): void {
+/** Send the version of an incident as server-sent events, at each change. */
+function streamIncidentVersion(response: ServerResponse, path: string): void {
   response.setHeader("Content-Type", "text/event-stream");
   response.setHeader("Cache-Control", "no-cache");
   let sent = 0;
   const timer = setInterval(() => {
-    const { body } = answer({ method: "GET", path, query: new URLSearchParams(), body: {} });
+    const { body } = answerRequest({ method: "GET", path, query: new URLSearchParams(), body: {} });
     const { version } = (body ?? {}) as { version?: number };
     if (version === undefined || version === sent) return;
     sent = version;
@@ -84,8 +84,8 @@ function news(response: ServerResponse, path: string): void {
   response.on("close", () => clearInterval(timer));
 }
 
-/** Server-sent events of a capture, twice a second until it has ended. */
-function stream(response: ServerResponse, captureId: string): void {
+/** Send a capture as server-sent events, twice a second until it has ended. */
+function streamCapture(response: ServerResponse, captureId: string): void {
   response.setHeader("Content-Type", "text/event-stream");
   response.setHeader("Cache-Control", "no-cache");
   let eventId = 0;
@@ -94,7 +94,7 @@ function stream(response: ServerResponse, captureId: string): void {
     response.write(`id: ${eventId}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
   };
   const tick = (): void => {
-    const capture = live.read(captureId);
+    const capture = live.findCapture(captureId);
     if (!capture) return void response.end();
     for (const run of capture.runs) emit("run", run);
     emit("capture", { state: capture.state });

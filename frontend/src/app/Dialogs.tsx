@@ -3,13 +3,19 @@ import { lazy, Suspense } from "react";
 import type { Search } from "../core/search";
 import { DIALOG_KEYS } from "../lib/dialogs";
 import { useProofRequest } from "../lib/proof";
-import { MANIFESTS } from "./features";
+import { loadTextsOf } from "../lib/text/catalog";
+import { MANIFESTS_BY_FOLDER } from "./features";
 
 const DIALOGS = Object.fromEntries(
-  MANIFESTS.flatMap(({ dialogs }) => Object.entries(dialogs ?? {})).map(([name, load]) => [
-    name,
-    lazy(async () => ({ default: await load() })),
-  ]),
+  MANIFESTS_BY_FOLDER.flatMap(([folder, { dialogs }]) =>
+    Object.entries(dialogs ?? {}).map(([name, load]) => [
+      name,
+      lazy(async () => {
+        const [component] = await Promise.all([load(), loadTextsOf(folder)]);
+        return { default: component };
+      }),
+    ]),
+  ),
 );
 
 const Proof = lazy(() =>

@@ -5,7 +5,7 @@ import { ButtonLink } from "../components/Link";
 import { Page, Panel } from "../components/Page";
 import { useTranslation } from "../lib/text/useTranslation";
 
-export function NotFound() {
+export function NotFoundPage() {
   const { t } = useTranslation();
   return (
     <Page title={t("notFound.title")}>
@@ -20,7 +20,7 @@ export function NotFound() {
 }
 
 /** Render an unexpected error of a page. The shell around it keeps working. */
-export function ScreenError({ error }: ErrorComponentProps) {
+export function PageError({ error }: ErrorComponentProps) {
   const { t } = useTranslation();
   return (
     <Page title={t("error.crash")} width="text">

@@ -50,13 +50,13 @@ export function Navigation() {
             name={t(item.key)}
             icon={item.icon}
             places={item.places}
-            className={classes.rest ?? ""}
+            className={classes.wideOnly ?? ""}
           />
         ) : (
           <Link
             key={item.key}
             to={item.to}
-            className={`${classes.place} ${at < NARROW_ITEMS ? "" : classes.rest}`}
+            className={`${classes.item} ${at < NARROW_ITEMS ? "" : classes.wideOnly}`}
             underline="never"
             activeProps={{ "data-active": "" }}
           >
@@ -91,7 +91,7 @@ function NavigationMenu({ name, icon: Icon, places, className }: NavigationMenuP
   return (
     <Menu position="bottom-start" offset={2} withinPortal>
       <Menu.Target>
-        <UnstyledButton className={`${classes.place} ${className}`} {...(here ? { "data-active": "" } : {})}>
+        <UnstyledButton className={`${classes.item} ${className}`} {...(here ? { "data-active": "" } : {})}>
           <Icon size={15} aria-hidden />
           <span>{name}</span>
           <ChevronDown size={12} aria-hidden className={classes.chevron} />

@@ -170,7 +170,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
 
 function useCommands(): Command[] {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const navigate = useNavigate();
   const openDialog = useOpenDialog();
   const locale = useLocale();
@@ -180,13 +180,13 @@ function useCommands(): Command[] {
     out.push({ id, label, icon, run });
   for (const { commands = [] } of MANIFESTS)
     for (const { id, key, icon: Icon, permission, dialog, to, search = {} } of commands)
-      if (!permission || may(permission))
+      if (!permission || can(permission))
         add(id, t(key), <Icon size={SIZE} />, () =>
           dialog ? openDialog(dialog) : void navigate({ to: to ?? "/", search }),
         );
   for (const { navigation = [] } of MANIFESTS)
     for (const { to, key, icon: Icon, permission } of navigation)
-      if (!permission || may(permission)) add(to, t(key), <Icon size={SIZE} />, () => void navigate({ to }));
+      if (!permission || can(permission)) add(to, t(key), <Icon size={SIZE} />, () => void navigate({ to }));
   add("scheme", t("nav.theme"), <SunMoon size={SIZE} />, () => toggleColorScheme());
   add("zone", t("nav.zone"), <Clock size={SIZE} />, () =>
     setPrefs({ zone: prefs().zone === "utc" ? "local" : "utc" }),

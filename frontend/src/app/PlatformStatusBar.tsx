@@ -1,13 +1,13 @@
 import { TriangleAlert } from "lucide-react";
 import { RelativeTime } from "../components/text/RelativeTime";
-import { listTroubles, type Trouble, usePlatformState } from "../lib/platform";
+import { type FailingPart, listFailingParts, usePlatformState } from "../lib/platform";
 import { useTranslation } from "../lib/text/useTranslation";
 import classes from "./PlatformStatusBar.module.css";
 
 /** Render the failing parts of the platform: part, time of failure, impact and next action. Empty if all work. */
 export function PlatformStatusBar() {
   const { data } = usePlatformState();
-  const troubles = data ? listTroubles(data) : [];
+  const troubles = data ? listFailingParts(data) : [];
   if (troubles.length === 0) return null;
   const isTemporary = troubles.every(({ state }) => state === "restarting" || state === "starting");
   return (
@@ -15,14 +15,14 @@ export function PlatformStatusBar() {
       <TriangleAlert size={16} aria-hidden />
       <ul>
         {troubles.map((trouble) => (
-          <TroubleItem key={trouble.name} trouble={trouble} />
+          <FailingPartItem key={trouble.name} trouble={trouble} />
         ))}
       </ul>
     </div>
   );
 }
 
-function TroubleItem({ trouble: { name, state, part } }: { trouble: Trouble }) {
+function FailingPartItem({ trouble: { name, state, part } }: { trouble: FailingPart }) {
   const { t } = useTranslation();
   const needsAction = state === "failed" || state === "not_seen" || state === "stopped";
   const end = part.out_of_memory

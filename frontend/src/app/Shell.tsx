@@ -16,6 +16,7 @@ import { KillSwitchBar } from "../features/kill-switch/KillSwitchBar";
 import { ApiError, get, remove } from "../lib/api";
 import { setPrefs, usePrefs } from "../lib/prefs";
 import { useMe, usePermission } from "../lib/queries";
+import { loadAllTexts } from "../lib/text/catalog";
 import { setLocale, useLocale } from "../lib/text/i18n";
 import { useTranslation } from "../lib/text/useTranslation";
 import { Dialogs } from "./Dialogs";
@@ -24,7 +25,11 @@ import { OnCallStatus } from "./OnCallStatus";
 import { PlatformStatusBar } from "./PlatformStatusBar";
 import classes from "./Shell.module.css";
 
-const Palette = lazy(() => import("./Palette").then((m) => ({ default: m.Palette })));
+// The palette names pages and commands of all features.
+const Palette = lazy(async () => {
+  const [module] = await Promise.all([import("./Palette"), loadAllTexts()]);
+  return { default: module.Palette };
+});
 const Shortcuts = lazy(() => import("./Shortcuts").then((m) => ({ default: m.Shortcuts })));
 
 const KillSwitchDialog = lazy(() =>
@@ -94,7 +99,7 @@ export function Shell() {
             <ActionIcon
               onClick={() => setSheet(true)}
               aria-label={t("nav.shortcuts")}
-              className={classes.wide ?? ""}
+              className={classes.wideOnly ?? ""}
             >
               <CircleHelp size={16} />
             </ActionIcon>
@@ -128,9 +133,9 @@ export function Shell() {
 /** Render the kill switch on all pages, for users with permission. */
 function KillSwitchButton() {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const [open, setOpen] = useState(false);
-  if (!may("kill_switch.manage")) return null;
+  if (!can("kill_switch.manage")) return null;
   return (
     <>
       <Tooltip label={t("nav.killSwitch")}>
@@ -195,7 +200,7 @@ function SchemeToggle() {
 function Account() {
   const { t } = useTranslation();
   const { data } = useMe();
-  const may = usePermission();
+  const can = usePermission();
   const navigate = useNavigate();
   return (
     <Menu position="bottom-end" withinPortal>
@@ -211,7 +216,7 @@ function Account() {
         <Menu.Item onClick={() => void navigate({ to: "/settings/$part", params: { part: "account" } })}>
           {t("nav.account")}
         </Menu.Item>
-        {may("audit.read") && (
+        {can("audit.read") && (
           <Menu.Item onClick={() => void navigate({ to: "/settings/$part", params: { part: "audit" } })}>
             {t("settings.audit.title")}
           </Menu.Item>

@@ -2,7 +2,7 @@ import { Dialog } from "../components/Dialog";
 import { useTranslation } from "../lib/text/useTranslation";
 import classes from "./Shortcuts.module.css";
 
-const SHEET = [
+const SHORTCUTS = [
   [
     "everywhere",
     [
@@ -43,6 +43,7 @@ const SHEET = [
       ["Enter", "zoomFrame"],
       ["Shift F10", "frameMenu"],
       ["c", "sandwich"],
+      ["i", "code"],
       ["f", "focusFrame"],
       ["h", "hideFrame"],
       ["o", "onlyFrame"],
@@ -82,7 +83,7 @@ export function Shortcuts({ onClose }: { onClose: () => void }) {
   return (
     <Dialog onClose={onClose} title={t("nav.shortcuts")} size="52rem">
       <div className={classes.sheet}>
-        {SHEET.map(([part, rows]) => (
+        {SHORTCUTS.map(([part, rows]) => (
           <section key={part}>
             <h3 className={classes.title}>{t(`keys.${part}`)}</h3>
             <dl className={classes.list}>

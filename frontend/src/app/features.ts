@@ -49,3 +49,8 @@ export const FEATURES = {
 } as const satisfies Record<string, FeatureManifest>;
 
 export const MANIFESTS: readonly FeatureManifest[] = Object.values(FEATURES);
+
+/** Manifests with the folders of their features. */
+export const MANIFESTS_BY_FOLDER: readonly (readonly [string, FeatureManifest])[] = Object.entries(
+  FEATURES,
+).map(([name, manifest]) => [name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`), manifest]);

@@ -1,27 +1,26 @@
 import "@mantine/core/styles.css";
-import "@mantine/notifications/styles.css";
 import "./theme.css";
 import "./global.css";
 import { localStorageColorSchemeManager, MantineProvider } from "@mantine/core";
-import { Notifications } from "@mantine/notifications";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { meQuery } from "../lib/queries";
 import { startI18n } from "../lib/text/i18n";
+import { removeEarlyFlame } from "../widgets/flame-graph/earlyFlame";
 import { queryClient } from "./queryClient";
-import { reloadOnMissingPart } from "./reloadOnMissingPart";
 import { router } from "./router";
 import { theme } from "./theme";
 
 const scheme = localStorageColorSchemeManager({ key: "culprit.scheme" });
 
-reloadOnMissingPart();
-// Load the page, the signed-in user and the texts concurrently.
-void queryClient.prefetchQuery(meQuery);
+router.subscribe("onBeforeNavigate", ({ fromLocation, pathChanged }) => {
+  if (fromLocation && pathChanged) removeEarlyFlame();
+});
+// Load the texts and the page with its data concurrently. The texts are first, because they determine the language.
+const texts = startI18n();
 void router.load();
-await startI18n();
+await texts;
 const root = document.getElementById("root");
 if (root)
   createRoot(root).render(
@@ -34,7 +33,6 @@ if (root)
         defaultColorScheme="auto"
       >
         <QueryClientProvider client={queryClient}>
-          <Notifications position="bottom-right" autoClose={5000} limit={3} />
           <RouterProvider router={router} />
         </QueryClientProvider>
       </MantineProvider>

@@ -1,8 +1,8 @@
 import { screen, waitFor } from "@testing-library/react";
 import { afterEach, describe, expect, it } from "vitest";
-import { answerInstead } from "../../mock/server/msw";
+import { overrideAnswer } from "../../mock/server/msw";
 import { state } from "../../mock/server/state";
-import { listTroubles, type PlatformPart, type PlatformState } from "../lib/platform";
+import { listFailingParts, type PlatformPart, type PlatformState } from "../lib/platform";
 import { openScreen } from "../testing/screen";
 
 const READY = state.platform;
@@ -51,7 +51,7 @@ describe("platform status bar", () => {
 
   it("displays that the database is unavailable, even if the page fails to load", async () => {
     state.platform = { state: "not_ready", checks: { ...CHECKS, database: "away" }, parts: {} };
-    answerInstead(() => ({ status: 503, body: { title: "Unavailable", status: 503, detail: "", key: "" } }));
+    overrideAnswer(() => ({ status: 503, body: { title: "Unavailable", status: 503, detail: "", key: "" } }));
     openScreen("/captures");
     await waitFor(() => expect(screen.getByText("The database does not answer.")).toBeVisible());
   });
@@ -66,13 +66,13 @@ describe("platform status bar", () => {
 
   it("lists the worst state first, and includes failed checks of parts without a process", () => {
     const parts = { "worker-ssh": { state: "restarting" }, scheduler: { state: "failed" } } as const;
-    const troubles = listTroubles(degraded(parts, { broker: "away" }));
+    const troubles = listFailingParts(degraded(parts, { broker: "away" }));
     expect(troubles.map(({ name, state }) => [name, state])).toEqual([
       ["scheduler", "failed"],
       ["valkey", "away"],
       ["worker-ssh", "restarting"],
     ]);
-    expect(listTroubles(degraded({}, { migrations: "at 0001, needs 0002" }))).toMatchObject([
+    expect(listFailingParts(degraded({}, { migrations: "at 0001, needs 0002" }))).toMatchObject([
       { name: "schema", state: "failed" },
     ]);
   });

@@ -10,17 +10,19 @@ import {
 } from "@tanstack/react-router";
 import { formatSearch, parseSearch, type Search } from "../core/search";
 import type { PageRoute } from "../lib/manifest";
-import { NotFound, ScreenError } from "./ErrorScreens";
-import { type FEATURES, MANIFESTS } from "./features";
+import { loadTextsOf } from "../lib/text/catalog";
+import { NotFoundPage, PageError } from "./ErrorScreens";
+import { type FEATURES, MANIFESTS_BY_FOLDER } from "./features";
 import { queryClient } from "./queryClient";
 import { Shell } from "./Shell";
+import { prepareShell } from "./start/prepareShell";
 
 const keep = (search: Record<string, unknown>): Search => search as Search;
 
 const root = createRootRouteWithContext<{ queries: QueryClient }>()({
   component: Outlet,
-  notFoundComponent: NotFound,
-  errorComponent: ScreenError,
+  notFoundComponent: NotFoundPage,
+  errorComponent: PageError,
 });
 
 const login = createRoute({
@@ -39,7 +41,7 @@ const loginLink = createRoute({
   },
 });
 
-const proved = createRoute({
+const reauthenticated = createRoute({
   getParentRoute: () => root,
   path: "/proved",
   component: lazyRouteComponent(
@@ -53,9 +55,10 @@ const shell = createRoute({
   id: "shell",
   component: Shell,
   validateSearch: keep,
+  loader: ({ context }) => prepareShell(context.queries),
 });
 
-const page = <const Path extends string>(path: Path, { load, prepare }: PageRoute) =>
+const page = <const Path extends string>(path: Path, { load, prepare }: PageRoute, folder: string) =>
   createRoute({
     getParentRoute: () => shell,
     path,
@@ -64,7 +67,10 @@ const page = <const Path extends string>(path: Path, { load, prepare }: PageRout
     loader: ({ context, params, location, cause }) => {
       if (cause !== "preload") prepare?.(context.queries, params, location.search as Search);
     },
-    component: lazyRouteComponent(async () => ({ default: await load() })),
+    component: lazyRouteComponent(async () => {
+      const [component] = await Promise.all([load(), loadTextsOf(folder)]);
+      return { default: component };
+    }),
   });
 
 type Intersection<U> = (U extends unknown ? (part: U) => void : never) extends (whole: infer I) => void
@@ -76,13 +82,20 @@ type Pages = { [P in Path]: ReturnType<typeof page<P>> };
 
 /** Pages of all features by path. The cast restores the literal path types, which `Object.fromEntries` loses. */
 const pages = Object.fromEntries(
-  MANIFESTS.flatMap(({ routes }) => Object.entries(routes).map(([path, route]) => [path, page(path, route)])),
+  MANIFESTS_BY_FOLDER.flatMap(([folder, { routes }]) =>
+    Object.entries(routes).map(([path, route]) => [path, page(path, route, folder)]),
+  ),
 ) as unknown as Pages;
 
-/** Unknown path: NotFound inside of the shell. */
-const nowhere = createRoute({ getParentRoute: () => shell, path: "$", component: NotFound });
+/** Unknown path: NotFoundPage inside of the shell. */
+const notFound = createRoute({ getParentRoute: () => shell, path: "$", component: NotFoundPage });
 
-const routeTree = root.addChildren([login, loginLink, proved, shell.addChildren({ ...pages, nowhere })]);
+const routeTree = root.addChildren([
+  login,
+  loginLink,
+  reauthenticated,
+  shell.addChildren({ ...pages, notFound }),
+]);
 
 /** Create the router. Tests pass an in-memory history. */
 export const createAppRouter = (queries: QueryClient, history?: RouterHistory) =>
@@ -95,8 +108,8 @@ export const createAppRouter = (queries: QueryClient, history?: RouterHistory) =
     defaultPreload: "intent",
     defaultPreloadStaleTime: 0,
     scrollRestoration: true,
-    defaultErrorComponent: ScreenError,
-    defaultNotFoundComponent: NotFound,
+    defaultErrorComponent: PageError,
+    defaultNotFoundComponent: NotFoundPage,
   });
 
 export const router = createAppRouter(queryClient);

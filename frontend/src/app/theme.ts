@@ -1,16 +1,4 @@
-import {
-  ActionIcon,
-  Button,
-  type CSSVariablesResolver,
-  createTheme,
-  Drawer,
-  type MantineColorsTuple,
-  Menu,
-  Modal,
-  Popover,
-  Select,
-  Tooltip,
-} from "@mantine/core";
+import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from "@mantine/core";
 
 const accent: MantineColorsTuple = [
   "#eaf4fd",
@@ -82,12 +70,13 @@ export const theme = createTheme({
   cursorType: "pointer",
   focusRing: "auto",
   respectReducedMotion: true,
+  // Plain objects, not `Modal.extend(…)`: the latter would load every component that is named here with the first page.
   components: {
-    Modal: Modal.extend({
+    Modal: {
       defaultProps: { lockScroll: false, centered: false, yOffset: "8vh", transitionProps: { duration: 80 } },
-    }),
-    Drawer: Drawer.extend({ defaultProps: { lockScroll: false, transitionProps: { duration: 80 } } }),
-    Tooltip: Tooltip.extend({
+    },
+    Drawer: { defaultProps: { lockScroll: false, transitionProps: { duration: 80 } } },
+    Tooltip: {
       defaultProps: {
         openDelay: 250,
         withArrow: false,
@@ -96,14 +85,14 @@ export const theme = createTheme({
         transitionProps: { duration: 60 },
         events: { hover: true, focus: true, touch: true },
       },
-    }),
-    Popover: Popover.extend({ defaultProps: { shadow: "md", transitionProps: { duration: 60 } } }),
-    Menu: Menu.extend({ defaultProps: { shadow: "md", transitionProps: { duration: 60 } } }),
-    Button: Button.extend({ defaultProps: { size: "xs" } }),
-    ActionIcon: ActionIcon.extend({ defaultProps: { size: "md", variant: "subtle", color: "gray" } }),
-    Select: Select.extend({
+    },
+    Popover: { defaultProps: { shadow: "md", transitionProps: { duration: 60 } } },
+    Menu: { defaultProps: { shadow: "md", transitionProps: { duration: 60 } } },
+    Button: { defaultProps: { size: "xs" } },
+    ActionIcon: { defaultProps: { size: "md", variant: "subtle", color: "gray" } },
+    Select: {
       defaultProps: { allowDeselect: false, comboboxProps: { transitionProps: { duration: 60 } } },
-    }),
+    },
     // Links are underlined, because color alone does not distinguish them from text.
     Anchor: { defaultProps: { inherit: true, underline: "always" } },
     TextInput: { defaultProps: { size: "sm" } },
@@ -115,7 +104,7 @@ export const theme = createTheme({
 });
 
 /** Return the CSS variables of colors: background, panel, line, text; states; brush and baseline; data series. */
-export const resolver: CSSVariablesResolver = () => ({
+export const resolveCssVariables: CSSVariablesResolver = () => ({
   variables: { "--c-row": "28px" },
   light: {
     "--c-ground": "#f6f7f8",

@@ -1,7 +1,7 @@
 import type { paths } from "./schema";
 
-type Filled<Path extends string> = Path extends `${infer Head}{${string}}${infer Tail}`
-  ? `${Head}${string}${Filled<Tail>}`
+type FilledPath<Path extends string> = Path extends `${infer Head}{${string}}${infer Tail}`
+  ? `${Head}${string}${FilledPath<Tail>}`
   : Path;
 
 export type Method = "get" | "post" | "put" | "patch" | "delete";
@@ -12,16 +12,20 @@ type With<M extends Method> = {
 
 /** Addresses below `/api/v1` that answer to a method, with any text in the place of their parameters. */
 export type ApiPath<M extends Method> =
-  With<M> extends infer Path ? (Path extends `/api/v1${infer Rest}` ? Filled<Rest> : never) : never;
+  With<M> extends infer Path ? (Path extends `/api/v1${infer Rest}` ? FilledPath<Rest> : never) : never;
 
 /** What follows the address of one resource, such as `/incidents/{incident_id}`, in the addresses below it. */
 export type SubPath<M extends Method, Base extends string> =
-  With<M> extends infer Path ? (Path extends `/api/v1${Base}${infer Rest}` ? Filled<Rest> : never) : never;
+  With<M> extends infer Path
+    ? Path extends `/api/v1${Base}${infer Rest}`
+      ? FilledPath<Rest>
+      : never
+    : never;
 
 /** The operation of the OpenAPI document at an address: of the template that is equal to it, parameters filled. */
 type Operation<M extends Method, Path extends string> = {
-  [Template in With<M>]: Filled<Template> extends `/api/v1${Path}`
-    ? `/api/v1${Path}` extends Filled<Template>
+  [Template in With<M>]: FilledPath<Template> extends `/api/v1${Path}`
+    ? `/api/v1${Path}` extends FilledPath<Template>
       ? paths[Template][M & keyof paths[Template]]
       : never
     : never;

@@ -211,6 +211,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/catalog": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Catalog
+         * @description Return all rules, causes, metrics, collectors and plans.
+         *
+         *     It changes with the version, and with the outcomes of causes. Clients keep it with its ETag.
+         */
+        get: operations["catalog_get_catalog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/catalog/capture-script": {
         parameters: {
             query?: never;
@@ -625,6 +647,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/debuginfod-servers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Debuginfod servers
+         * @description List the servers that are requested for the symbols of stripped programs.
+         */
+        get: operations["debuginfod_servers_list_debuginfod_servers"];
+        put?: never;
+        /**
+         * Allow a server
+         * @description Allow a server. From now on, build IDs of stripped programs are sent to it, and nothing else.
+         */
+        post: operations["debuginfod_servers_create_debuginfod_server"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/debuginfod-servers/{server_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Disallow a server
+         * @description Delete a server; nothing is sent to it any more.
+         */
+        delete: operations["debuginfod_servers_delete_debuginfod_server"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/demo/load": {
         parameters: {
             query?: never;
@@ -726,6 +792,46 @@ export interface paths {
         get: operations["timeline_get_differences"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/disassemblies/{disassembly_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Disassembly
+         * @description Return a function; its listing is complete when `state` is `ready`.
+         */
+        get: operations["profiles_get_disassembly"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/disassemblies/{disassembly_id}/fetch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Fetch Disassembly Code
+         * @description Fetch the code of the function from the host of the profile, in one short session.
+         */
+        post: operations["profiles_fetch_disassembly_code"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2300,6 +2406,26 @@ export interface paths {
         get: operations["profiles_get_profile"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/profiles/{profile_id}/disassemblies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Disassembly
+         * @description Return the instructions of a function with the samples of each. A worker builds them once, in seconds.
+         */
+        post: operations["profiles_create_disassembly"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4076,6 +4202,41 @@ export interface components {
             trigger: components["schemas"]["NamedRef"];
         };
         /**
+         * AlteredFile
+         * @description A stored file whose bytes do not match its SHA-256, since when this is known, and its captures.
+         */
+        AlteredFile: {
+            /**
+             * Altered At
+             * Format: date-time
+             */
+            altered_at: string;
+            /** Captures */
+            captures: components["schemas"]["AlteredFileCapture"][];
+            /**
+             * Reason
+             * @enum {string}
+             */
+            reason: "altered" | "truncated" | "missing" | "unreadable";
+            /** Sha256 */
+            sha256: string;
+        };
+        /**
+         * AlteredFileCapture
+         * @description A capture that an altered file belongs to.
+         */
+        AlteredFileCapture: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Number */
+            number: number;
+            /** Plan */
+            plan: string;
+        };
+        /**
          * AnnotationRow
          * @description An annotation under Grafana's names; `timeEnd` is null for a moment or an open range.
          */
@@ -4752,6 +4913,22 @@ export interface components {
              * @enum {string}
              */
             tier: "light" | "standard" | "deep" | "ptrace";
+        };
+        /**
+         * CatalogResponse
+         * @description The rules, causes, metrics, collectors and plans of this version, with their titles in all languages.
+         */
+        CatalogResponse: {
+            /** Causes */
+            causes: components["schemas"]["CauseResponse"][];
+            /** Collectors */
+            collectors: components["schemas"]["CollectorResponse"][];
+            /** Metrics */
+            metrics: components["schemas"]["MetricResponse"][];
+            /** Plans */
+            plans: components["schemas"]["PlanResponse"][];
+            /** Rules */
+            rules: components["schemas"]["RuleResponse"][];
         };
         /**
          * CauseConfirmation
@@ -6166,6 +6343,32 @@ export interface components {
             zone: string;
         };
         /**
+         * DebuginfodServerCreate
+         * @description The base URL of a server: `https://name`, with a port and a path if it needs them.
+         */
+        DebuginfodServerCreate: {
+            /** Url */
+            url: string;
+        };
+        /**
+         * DebuginfodServerResponse
+         * @description A server that is requested for the symbols of stripped programs.
+         */
+        DebuginfodServerResponse: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Url */
+            url: string;
+        };
+        /**
          * DeeperLookResponse
          * @description A collector that was not run, its cost, and the causes that it would decide.
          */
@@ -6490,6 +6693,114 @@ export interface components {
             vanished_total: number;
         };
         /**
+         * DisassemblyCreate
+         * @description A function of a profile; without `module`, that of its module with the most samples.
+         */
+        DisassemblyCreate: {
+            /** Function */
+            function: string;
+            /**
+             * Module
+             * @default
+             */
+            module?: string;
+        };
+        /**
+         * DisassemblyListing
+         * @description The function and its instructions.
+         *
+         *     `address`: that of the first instruction, hexadecimal, in the numbering of the file as objdump prints it; of the
+         *     kernel, in memory. `size`: bytes. `samples`: all of the event; `function_samples`: those with an address in the
+         *     function; `counted_samples`: those of the listed instructions. `code_reason` and `lines_reason` state why
+         *     instructions or source lines are not at hand.
+         */
+        DisassemblyListing: {
+            /** Address */
+            address: string;
+            /** Code Reason */
+            code_reason: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            /** Counted Samples */
+            counted_samples: number;
+            /** Cut */
+            cut: boolean;
+            /** Files */
+            files: string[];
+            /** Function Samples */
+            function_samples: number;
+            /** Instructions */
+            instructions: components["schemas"]["InstructionResponse"][];
+            /** Lines Reason */
+            lines_reason: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            /** Module */
+            module: string;
+            /** Others */
+            others: components["schemas"]["SameNameResponse"][];
+            /** Samples */
+            samples: number;
+            /** Size */
+            size: number;
+        };
+        /**
+         * DisassemblyResponse
+         * @description A function of a profile; `listing` is there when `state` is `ready`.
+         *
+         *     `fetch_state` is that of the session that fetches the code from the host, null if there was none. `can_fetch`: the
+         *     host may have the code, and this account may request it.
+         */
+        DisassemblyResponse: {
+            /** Can Fetch */
+            can_fetch: boolean;
+            /** Failure */
+            failure: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            /** Fetch Failure */
+            fetch_failure: {
+                /** Key */
+                key: string;
+                /** Params */
+                params: {
+                    [key: string]: string | number;
+                };
+            } | null;
+            /** Fetch State */
+            fetch_state: string | null;
+            /** Function */
+            function: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            listing: components["schemas"]["DisassemblyListing"] | null;
+            /**
+             * Profile Id
+             * Format: uuid
+             */
+            profile_id: string;
+            /** State */
+            state: string;
+        };
+        /**
          * DiskSpace
          * @description The disk of the artifact store; with a bucket, the disk of files that are not uploaded yet.
          */
@@ -6751,6 +7062,25 @@ export interface components {
             unit: string;
             /** Values */
             values: (number | null)[];
+        };
+        /**
+         * FileChecks
+         * @description The checks of stored files: every file is read again after `every_hours`, 0 if this is off.
+         *
+         *     `oldest_at` is the oldest of the last checks of all files, None without files. `altered` lists the first altered
+         *     files.
+         */
+        FileChecks: {
+            /** Altered */
+            altered: components["schemas"]["AlteredFile"][];
+            /** Altered Count */
+            altered_count: number;
+            /** Every Hours */
+            every_hours: number;
+            /** Files */
+            files: number;
+            /** Oldest At */
+            oldest_at: string | null;
         };
         /**
          * FindingNumberResponse
@@ -8796,6 +9126,31 @@ export interface components {
             to: string | null;
         };
         /**
+         * InstructionResponse
+         * @description One instruction. `offset` is from the begin of the function in bytes, `samples` are those whose address is in it.
+         *
+         *     `target` is the offset that a branch within the function leads to, `callee` the function that one outside leads to.
+         *     `file` is an index in `files`. Without code, there is one item for each sampled address, with `length` 0.
+         */
+        InstructionResponse: {
+            /** Callee */
+            callee: string | null;
+            /** File */
+            file: number | null;
+            /** Length */
+            length: number;
+            /** Line */
+            line: number | null;
+            /** Offset */
+            offset: number;
+            /** Samples */
+            samples: number;
+            /** Target */
+            target: number | null;
+            /** Text */
+            text: string;
+        };
+        /**
          * JournalEntryResponse
          * @description One entry of the journal. `kind` is the key of its message (`journal.*`); `by` null: Culprit.
          */
@@ -9974,6 +10329,13 @@ export interface components {
         Page_CredentialResponse_: {
             /** Items */
             items: components["schemas"]["CredentialResponse"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[DebuginfodServerResponse] */
+        Page_DebuginfodServerResponse_: {
+            /** Items */
+            items: components["schemas"]["DebuginfodServerResponse"][];
             /** Next */
             next?: string | null;
         };
@@ -12677,6 +13039,16 @@ export interface components {
             tid: number;
         };
         /**
+         * SameNameResponse
+         * @description Another function of the same name, and its samples.
+         */
+        SameNameResponse: {
+            /** Module */
+            module: string;
+            /** Samples */
+            samples: number;
+        };
+        /**
          * SampleTrackResponse
          * @description The samples of a thread, process or CPU. Unused fields are -1 or empty; `counts` are weights per bin.
          */
@@ -12698,7 +13070,7 @@ export interface components {
          * SampleTracksResponse
          * @description Samples over time by thread, process or CPU, heaviest first; bin b starts at t0_ns + b * bin_ns.
          *
-         *     `tracks_total` also counts the tracks over the limit.
+         *     `tracks_total` also counts the tracks over the limit, and `weight_total` contains them.
          */
         SampleTracksResponse: {
             /** Bin Ns */
@@ -12709,6 +13081,8 @@ export interface components {
             tracks: components["schemas"]["SampleTrackResponse"][];
             /** Tracks Total */
             tracks_total: number;
+            /** Weight Total */
+            weight_total: number;
         };
         /**
          * SandwichResponse
@@ -13869,7 +14243,7 @@ export interface components {
         };
         /**
          * StorageCheckResponse
-         * @description A requested measurement or check, or its outcome.
+         * @description A requested measurement or check, or its outcome. A check has the current checks of stored files.
          */
         StorageCheckResponse: {
             checked?: components["schemas"]["ConsistencyResult"] | null;
@@ -13878,6 +14252,7 @@ export interface components {
              * Format: date-time
              */
             created_at: string;
+            file_checks?: components["schemas"]["FileChecks"] | null;
             /**
              * Id
              * Format: uuid
@@ -13961,6 +14336,7 @@ export interface components {
         StorageResponse: {
             checked: components["schemas"]["ConsistencyResult"] | null;
             disk: components["schemas"]["DiskSpace"];
+            file_checks: components["schemas"]["FileChecks"];
             forecast: components["schemas"]["StorageForecast"] | null;
             measured: components["schemas"]["StorageMeasurement"] | null;
             /** Pending Checks */
@@ -16605,6 +16981,75 @@ export interface operations {
             };
         };
     };
+    catalog_get_catalog: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CatalogResponse"];
+                };
+            };
+            /** @description Nothing changed since the answer with that ETag. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     catalog_get_capture_script: {
         parameters: {
             query?: {
@@ -18103,6 +18548,203 @@ export interface operations {
             };
         };
     };
+    debuginfod_servers_list_debuginfod_servers: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items */
+                limit?: number;
+                /** @description `next` of the previous page */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_DebuginfodServerResponse_"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    debuginfod_servers_create_debuginfod_server: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DebuginfodServerCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DebuginfodServerResponse"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    debuginfod_servers_delete_debuginfod_server: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                server_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     demo_start_demo_load: {
         parameters: {
             query?: never;
@@ -18464,6 +19106,134 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DifferencesResponse"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    profiles_get_disassembly: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                disassembly_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DisassemblyResponse"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    profiles_fetch_disassembly_code: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                disassembly_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DisassemblyResponse"];
                 };
             };
             /** @description Refused */
@@ -24524,6 +25294,74 @@ export interface operations {
             };
         };
     };
+    profiles_create_disassembly: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                profile_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DisassemblyCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DisassemblyResponse"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     profiles_export_profile: {
         parameters: {
             query: {
@@ -27353,6 +28191,8 @@ export interface operations {
     profiles_get_scheduler: {
         parameters: {
             query?: {
+                /** @description Which of several recordings of the run */
+                profile?: string | null;
                 from_ns?: number | null;
                 to_ns?: number | null;
             };
@@ -27420,6 +28260,8 @@ export interface operations {
     profiles_get_scheduler_tracks: {
         parameters: {
             query?: {
+                /** @description Which of several recordings of the run */
+                profile?: string | null;
                 by?: "cpu" | "thread";
                 tid?: number | null;
                 from_ns?: number | null;

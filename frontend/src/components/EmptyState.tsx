@@ -26,11 +26,11 @@ export function EmptyState({ title, children, action }: EmptyStateProps) {
 /** Return the text of an error, in the user's language if the server sent a message key. */
 export function useErrorText(): (error: unknown) => string {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   return (error) => {
     if (error instanceof UnreachableError) return t("error.unreachable");
     if (error instanceof ApiError) {
-      if (error.sentence) return sentence(error.sentence);
+      if (error.sentence) return formatMessage(error.sentence);
       if (error.status === 403) return error.detail || t("error.forbidden");
       if (error.status === 404) return t("error.notFound");
       return error.detail || error.title || t("error.status", { status: error.status });
@@ -109,7 +109,7 @@ interface QueryLike<T> {
   refetch: () => unknown;
 }
 
-interface LoadedProps<T> {
+interface QueryContentProps<T> {
   query: QueryLike<T>;
   skeleton?: ReactNode;
   children: (data: T) => ReactNode;
@@ -118,7 +118,7 @@ interface LoadedProps<T> {
 }
 
 /** Render the content, skeleton or error of a query. Old content stays, dimmed, while new content loads. */
-export function Loaded<T>({ query, skeleton, children, inPlace = false }: LoadedProps<T>) {
+export function QueryContent<T>({ query, skeleton, children, inPlace = false }: QueryContentProps<T>) {
   if (query.data !== undefined)
     return query.isPlaceholderData || inPlace ? (
       <div

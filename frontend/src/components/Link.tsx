@@ -13,13 +13,13 @@ const ButtonBase = forwardRef<HTMLAnchorElement, ButtonProps>((props, ref) => (
 ));
 ButtonBase.displayName = "ButtonBase";
 
-const Plain = createLink(AnchorBase);
-const Pressed = createLink(ButtonBase);
+const RouterAnchor = createLink(AnchorBase);
+const RouterButton = createLink(ButtonBase);
 
 /** Text link to a route. */
-export const Link: LinkComponent<typeof AnchorBase> = (props) => <Plain preload="intent" {...props} />;
+export const Link: LinkComponent<typeof AnchorBase> = (props) => <RouterAnchor preload="intent" {...props} />;
 
 /** Link to a route, styled as a button. */
 export const ButtonLink: LinkComponent<typeof ButtonBase> = (props) => (
-  <Pressed preload="intent" {...props} />
+  <RouterButton preload="intent" {...props} />
 );

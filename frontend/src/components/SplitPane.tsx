@@ -9,7 +9,7 @@ interface Props {
   /** Accessible name of the list. */
   label: string;
   /** Text for an empty list. */
-  nothing: string;
+  emptyText: string;
   chosen: string | undefined;
   /** Whether the user opened an item. On a narrow screen the item replaces the list. */
   isItemOpen: boolean;
@@ -20,7 +20,7 @@ interface Props {
 }
 
 /** Render a list next to its selected item; on a narrow screen either of them. Scrolls to the selected item. */
-export function SplitPane({ items, label, nothing, chosen, isItemOpen, onChoose, back, children }: Props) {
+export function SplitPane({ items, label, emptyText, chosen, isItemOpen, onChoose, back, children }: Props) {
   const list = useRef<HTMLElement>(null);
   const here = useRef<HTMLButtonElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: scrolls again when another item is selected
@@ -35,7 +35,7 @@ export function SplitPane({ items, label, nothing, chosen, isItemOpen, onChoose,
     <div className={classes.split} data-item-open={isItemOpen || undefined}>
       <Panel flush>
         {items.length === 0 ? (
-          <EmptyState title={nothing} />
+          <EmptyState title={emptyText} />
         ) : (
           <nav ref={list} className={classes.list} aria-label={label}>
             {items.map((item) => (

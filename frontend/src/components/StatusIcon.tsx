@@ -74,13 +74,13 @@ const TONES: Record<string, Tone> = {
   retired: "off",
 };
 
-export const toneOf = (state: string): Tone => TONES[state] ?? "idle";
+export const chooseTone = (state: string): Tone => TONES[state] ?? "idle";
 
 /** Render the icon and name of the state of a run, collector, check or row. */
 export function RunStateIcon({ state }: { state: string }) {
   const { t } = useTranslation();
   return (
-    <StatusIcon tone={toneOf(state)}>
+    <StatusIcon tone={chooseTone(state)}>
       {t(`state.${state}` as "state.done", { defaultValue: state })}
     </StatusIcon>
   );

@@ -49,11 +49,17 @@ const SHAPES: Record<VerdictState, ReactNode> = {
 };
 
 /** Render the icon of a verdict. Its name must be in adjacent text or in `label`, for screen readers. */
-export function VerdictIcon({ look, label }: { look: VerdictState; label?: string }) {
+export function VerdictIcon({ verdict, label }: { verdict: VerdictState; label?: string }) {
   return (
     <>
-      <svg viewBox="0 0 14 14" width="14" height="14" className={cx(classes.sign, classes[look])} aria-hidden>
-        {SHAPES[look]}
+      <svg
+        viewBox="0 0 14 14"
+        width="14"
+        height="14"
+        className={cx(classes.sign, classes[verdict])}
+        aria-hidden
+      >
+        {SHAPES[verdict]}
       </svg>
       {label && <span className="visually-hidden">{label}</span>}
     </>

@@ -15,6 +15,10 @@ describe("query parameters", () => {
     );
   });
 
+  it("hide no characters, because others write links", () => {
+    expect(parseSearch("?q=safe%E2%80%AEgpj.exe%1B")).toEqual({ q: "safe\ufffdgpj.exe\ufffd" });
+  });
+
   it("are readable and sorted by key", () => {
     expect(formatSearch({ t: "1~2", b: "a,b:c", empty: "", none: undefined })).toBe("?b=a,b:c&t=1~2");
     expect(formatSearch({})).toBe("");

@@ -1,3 +1,5 @@
+import { showHidden } from "./text/visibleJson";
+
 /**
  * Query parameters of a URL as a flat record of strings. URLs contain the state of a page, so they must be readable:
  * characters that separate values (`,:~/@;`) are not percent-encoded.
@@ -7,7 +9,7 @@ export type Search = Record<string, string | undefined>;
 /** Parse `?a=1&b=2`. Of a repeated key, the last value is used. */
 export function parseSearch(text: string): Search {
   const out: Search = {};
-  for (const [key, value] of new URLSearchParams(text)) out[key] = value;
+  for (const [key, value] of new URLSearchParams(text)) out[key] = showHidden(value);
   return out;
 }
 

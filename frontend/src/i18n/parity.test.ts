@@ -31,7 +31,13 @@ const pairs: [string, Texts, Texts, RegExp][] = folders.map((dir) => [
   read(join(dir, "zh.json")),
   /\{\{\s*(\w+)\s*\}\}/g,
 ]);
-pairs.push(["the server", read("src/i18n/server.en.json"), read("src/i18n/server.zh.json"), /\{(\w+)\}/g]);
+for (const group of ["events", "incidents", "runs", "requests"])
+  pairs.push([
+    `the server: ${group}`,
+    read(`src/i18n/server.${group}.en.json`),
+    read(`src/i18n/server.${group}.zh.json`),
+    /\{(\w+)\}/g,
+  ]);
 
 describe.each(pairs)("the texts of %s", (_, english, chinese, pattern) => {
   it("have the same keys in both languages", () => {
@@ -47,7 +53,9 @@ describe.each(pairs)("the texts of %s", (_, english, chinese, pattern) => {
 });
 
 describe("the texts of the interface", () => {
-  const keys = pairs.filter(([name]) => name !== "the server").flatMap(([, english]) => [...english.keys()]);
+  const keys = pairs
+    .filter(([name]) => !name.startsWith("the server"))
+    .flatMap(([, english]) => [...english.keys()]);
   const source = sources
     .filter((path) => /\.tsx?$/.test(path) && !path.includes(".test."))
     .map((path) => readFileSync(path, "utf8"))
@@ -68,5 +76,40 @@ describe("the texts of the interface", () => {
       );
     });
     expect(unused).toEqual([]);
+  });
+});
+
+describe("the texts of a feature", () => {
+  /** Loaded with every page, see startTexts.en.ts. */
+  const START = ["features/sign-in", "features/kill-switch"];
+  const isFeature = (folder: string) => folder.startsWith("features/") && !START.includes(folder);
+  const folderOf = (path: string) =>
+    path
+      .slice(resolve("src").length + 1)
+      .split("/", 2)
+      .join("/");
+  const owners = new Map(
+    pairs.flatMap(([name, english]) =>
+      [...english.keys()].map(
+        (key) => [key.replace(/_(one|other)$/, ""), name.replace("/i18n", "")] as const,
+      ),
+    ),
+  );
+
+  it("are loaded with its pages, so only the palette uses those of other features", () => {
+    const foreign = sources
+      .filter(
+        (path) => /\.tsx?$/.test(path) && !path.includes(".test.") && !path.endsWith("/app/Palette.tsx"),
+      )
+      .flatMap((path) =>
+        [...readFileSync(path, "utf8").matchAll(/\bt\(\s*["`]([\w.]+?)(?:\.\$\{|["`])/g)].flatMap(
+          ([, key = ""]) => {
+            const owner =
+              owners.get(key) ?? [...owners].find(([other]) => other.startsWith(`${key}.`))?.[1] ?? "";
+            return isFeature(owner) && owner !== folderOf(path) ? [`${folderOf(path)}: ${key}`] : [];
+          },
+        ),
+      );
+    expect(foreign).toEqual([]);
   });
 });

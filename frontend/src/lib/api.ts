@@ -1,7 +1,8 @@
-import createClient from "openapi-fetch";
 import type { ApiPath, Query, RequestBody, ResponseBody } from "../client/paths";
 import type { Message } from "../core/text/messages";
+import { parseVisibleJson } from "../core/text/visibleJson";
 import { type ProofKind, requestProof } from "./proof";
+import { takeEarlyAnswer } from "./requests/earlyAnswers";
 
 const OVERLOADED = "urn:culprit:problem:overloaded";
 
@@ -41,28 +42,6 @@ export function rememberCsrf(token: string): void {
   csrf = token;
 }
 
-/** Operation with any query and body. `get`, `post` and the other helpers type their callers. */
-interface AnyOperation {
-  parameters: { query?: Record<string, unknown> };
-  requestBody?: { content: { "application/json": unknown } };
-  responses: { default: { content: { "application/json": unknown } } };
-}
-type AnyPaths = Record<string, Record<Lowercase<Method>, AnyOperation>>;
-
-const client = createClient<AnyPaths>({
-  baseUrl: globalThis.location?.origin ?? "",
-  credentials: "same-origin",
-  fetch: (request: Request) => globalThis.fetch(request),
-});
-
-client.use({
-  onRequest({ request }) {
-    if (request.method !== "GET" && request.method !== "HEAD" && csrf)
-      request.headers.set("X-CSRF-Token", csrf);
-    return request;
-  },
-});
-
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 export interface Options {
@@ -95,12 +74,12 @@ const proofOf = ({ sentence }: ApiError): { kind: ProofKind; minutes: number } =
  * Send a request to `/api/v1` and return the response body. Throws `ApiError` or `UnreachableError`. If the server
  * requires a proof of identity, the user is prompted for it and the request is sent again.
  */
-export async function call<T>(method: Method, path: AnyPath, options: Options = {}): Promise<T> {
+export async function callApi<T>(method: Method, path: AnyPath, options: Options = {}): Promise<T> {
   const answer = await sendRequest(method, path, options);
   if (answer.response.ok) return answer.data as T;
   const error = toError(answer.response.status, answer.error);
   if (error.type === PROOF_NEEDED && (await requestProof(proofOf(error))))
-    return call<T>(method, path, options);
+    return callApi<T>(method, path, options);
   throw error;
 }
 
@@ -171,23 +150,48 @@ function wait(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 async function sendOnce(method: Method, path: AnyPath, options: Options): Promise<Answer> {
-  const headers: Record<string, string> = {
-    ...options.headers,
-    ...(options.once ? { "Idempotency-Key": options.once } : {}),
-  };
-  const isForm = options.body instanceof FormData;
+  const { query, body, once, signal, bytes } = options;
+  const early = method === "GET" && !bytes ? await takeEarlyAnswer(path, query) : undefined;
+  if (early) return early;
+  const isForm = body instanceof FormData;
+  const headers = new Headers(options.headers);
+  if (once) headers.set("Idempotency-Key", once);
+  if (body !== undefined && !isForm) headers.set("Content-Type", "application/json");
+  if (method !== "GET" && csrf) headers.set("X-CSRF-Token", csrf);
+  const request = new Request(`${globalThis.location?.origin ?? ""}/api/v1${path}${formatQuery(query)}`, {
+    method,
+    headers,
+    credentials: "same-origin",
+    ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
+    ...(signal ? { signal } : {}),
+  });
   try {
-    return await client.request(method.toLowerCase() as Lowercase<Method>, `/api/v1${path}`, {
-      params: { query: options.query },
-      body: options.body,
-      headers,
-      signal: options.signal,
-      parseAs: options.bytes ? "blob" : "json",
-      ...(isForm ? { bodySerializer: (body: unknown) => body } : {}),
-    });
+    const response = await globalThis.fetch(request);
+    if (!response.ok) return { error: parseJson(await response.text()), response };
+    if (bytes) return { data: await response.blob(), response };
+    const text = await response.text();
+    return { data: text ? parseVisibleJson(text) : undefined, response };
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new UnreachableError();
+  }
+}
+
+/** Return the query string of values: a list is repeated, undefined and null are left out. */
+function formatQuery(query: Readonly<Record<string, unknown>> = {}): string {
+  const out = new URLSearchParams();
+  for (const [name, value] of Object.entries(query))
+    for (const item of Array.isArray(value) ? value : [value])
+      if (item !== undefined && item !== null) out.append(name, String(item));
+  return out.size > 0 ? `?${out}` : "";
+}
+
+/** Return the value of a JSON text, or the text if it is none, for example an error page of a proxy. */
+function parseJson(text: string): unknown {
+  try {
+    return parseVisibleJson(text);
+  } catch {
+    return text;
   }
 }
 
@@ -198,15 +202,15 @@ function toError(status: number, body: unknown): ApiError {
   const params = (problem.params ?? {}) as Message["params"];
   return new ApiError(
     status,
-    text(problem.title),
+    toText(problem.title),
     key ? { key, params } : null,
-    text(problem.detail),
+    toText(problem.detail),
     fieldErrors(problem.errors),
-    text(problem.type) || "about:blank",
+    toText(problem.type) || "about:blank",
   );
 }
 
-const text = (value: unknown): string => (typeof value === "string" ? value : "");
+const toText = (value: unknown): string => (typeof value === "string" ? value : "");
 
 /** Return error texts by field. `errors` is a map of texts, or FastAPI's list of {loc, msg}. */
 function fieldErrors(errors: unknown): Record<string, string> {
@@ -214,7 +218,7 @@ function fieldErrors(errors: unknown): Record<string, string> {
   if (Array.isArray(errors)) {
     for (const item of errors as { loc?: unknown[]; field?: unknown; msg?: unknown; message?: unknown }[]) {
       const name = item.field ?? item.loc?.at(-1);
-      if (name !== undefined) out[String(name)] = text(item.msg ?? item.message);
+      if (name !== undefined) out[String(name)] = toText(item.msg ?? item.message);
     }
   } else if (typeof errors === "object" && errors !== null) {
     for (const [name, value] of Object.entries(errors)) out[name] = String(value);
@@ -228,24 +232,24 @@ export const get = <const P extends ApiPath<"get">>(
   query?: Query<"get", P>,
   signal?: AbortSignal,
 ): Promise<ResponseBody<"get", P>> =>
-  call("GET", path, { ...(query ? { query } : {}), ...(signal ? { signal } : {}) });
+  callApi("GET", path, { ...(query ? { query } : {}), ...(signal ? { signal } : {}) });
 
 /** Send a POST request and return the response body. `once` is its idempotency key. */
 export const post = <const P extends ApiPath<"post">>(
   path: P,
   body?: RequestBody<"post", P>,
   once?: string,
-): Promise<ResponseBody<"post", P>> => call("POST", path, { body, ...(once ? { once } : {}) });
+): Promise<ResponseBody<"post", P>> => callApi("POST", path, { body, ...(once ? { once } : {}) });
 
 export const patch = <const P extends ApiPath<"patch">>(
   path: P,
   body: RequestBody<"patch", P>,
-): Promise<ResponseBody<"patch", P>> => call("PATCH", path, { body });
+): Promise<ResponseBody<"patch", P>> => callApi("PATCH", path, { body });
 
 export const put = <const P extends ApiPath<"put">>(
   path: P,
   body: RequestBody<"put", P>,
-): Promise<ResponseBody<"put", P>> => call("PUT", path, { body });
+): Promise<ResponseBody<"put", P>> => callApi("PUT", path, { body });
 
 export const remove = <const P extends ApiPath<"delete">>(path: P): Promise<ResponseBody<"delete", P>> =>
-  call("DELETE", path);
+  callApi("DELETE", path);

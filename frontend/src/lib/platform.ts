@@ -1,7 +1,7 @@
-import { useQuery } from "@tanstack/react-query";
+import { queryOptions, useQuery } from "@tanstack/react-query";
 
 /** Poll interval of each open page. */
-const EVERY_MS = 10_000;
+const POLL_MS = 10_000;
 
 export type PartState =
   | "ok"
@@ -40,13 +40,13 @@ export async function loadPlatformState(signal?: AbortSignal): Promise<PlatformS
   return isState ? (body as PlatformState) : null;
 }
 
-export const usePlatformState = () =>
-  useQuery({
-    queryKey: ["platform-state"],
-    queryFn: ({ signal }) => loadPlatformState(signal),
-    refetchInterval: EVERY_MS,
-    retry: false,
-  });
+export const platformStateQuery = queryOptions({
+  queryKey: ["platform-state"],
+  queryFn: ({ signal }) => loadPlatformState(signal),
+  retry: false,
+});
+
+export const usePlatformState = () => useQuery({ ...platformStateQuery, refetchInterval: POLL_MS });
 
 /** Parts whose name and impact are in the i18n texts. */
 const NAMES = [
@@ -61,21 +61,21 @@ const NAMES = [
 ] as const;
 
 /** States of a failing part, worst first. */
-const TROUBLES = ["failed", "away", "not_seen", "restarting", "stopped", "starting"] as const;
+const FAILURE_STATES = ["failed", "away", "not_seen", "restarting", "stopped", "starting"] as const;
 
-export interface Trouble {
+export interface FailingPart {
   readonly name: (typeof NAMES)[number];
-  readonly state: (typeof TROUBLES)[number];
+  readonly state: (typeof FAILURE_STATES)[number];
   readonly part: PlatformPart;
 }
 
 /** Return the failing parts, worst state first. The state of parts without their own process comes from the checks. */
-export function listTroubles({ checks, parts }: PlatformState): Trouble[] {
+export function listFailingParts({ checks, parts }: PlatformState): FailingPart[] {
   const all: Record<string, PlatformPart | undefined> = { ...parts };
-  if (checks.database !== "ok") all.postgresql = worse(parts.postgresql);
+  if (checks.database !== "ok") all.postgresql = markFailed(parts.postgresql);
   else if (checks.migrations !== "ok") all.schema = { state: "failed" };
-  if (checks.broker !== "ok") all.valkey = worse(parts.valkey);
-  return TROUBLES.flatMap((state) =>
+  if (checks.broker !== "ok") all.valkey = markFailed(parts.valkey);
+  return FAILURE_STATES.flatMap((state) =>
     NAMES.flatMap((name) => {
       const part = all[name];
       return part?.state === state ? [{ name, state, part }] : [];
@@ -84,5 +84,5 @@ export function listTroubles({ checks, parts }: PlatformState): Trouble[] {
 }
 
 /** Return the state of a part whose check failed: it is down even if its process runs. */
-const worse = (part: PlatformPart | undefined): PlatformPart =>
+const markFailed = (part: PlatformPart | undefined): PlatformPart =>
   part && part.state !== "ok" ? part : { state: "away" };

@@ -4,9 +4,9 @@ import { useSyncExternalStore } from "react";
 export type ProofKind = "password" | "provider";
 
 /** Path that the identity provider redirects to. */
-export const PROVED_PATH = "/proved";
+export const REAUTHENTICATED_PATH = "/proved";
 /** localStorage key that the redirected tab writes; its storage event notifies the waiting tab. */
-export const PROVED_KEY = "culprit.proved";
+export const REAUTHENTICATED_KEY = "culprit.proved";
 
 interface ProofRequest {
   kind: ProofKind;

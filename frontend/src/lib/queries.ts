@@ -9,11 +9,11 @@ import {
 import type * as T from "../client/models";
 import type { ApiPath, ItemOf, Query } from "../client/paths";
 import type { Range } from "../core/time/range";
-import { ApiError, call, get, patch, post, put, rememberCsrf, remove } from "./api";
-import { fetchUnlessUnchanged } from "./fetchUnlessUnchanged";
+import { ApiError, callApi, get, patch, post, put, rememberCsrf, remove } from "./api";
+import { fetchUnlessUnchanged } from "./requests/fetchUnlessUnchanged";
 
 /** Query keys. The resource type is first, so that all queries of a type can be invalidated together. */
-export const keys = {
+export const queryKeys = {
   me: ["me"] as const,
   hosts: ["hosts"] as const,
   host: (id: string) => ["hosts", id] as const,
@@ -31,7 +31,7 @@ export const keys = {
 };
 
 export const meQuery = queryOptions({
-  queryKey: keys.me,
+  queryKey: queryKeys.me,
   queryFn: async () => {
     const me = await get("/me");
     rememberCsrf(me.csrf ?? "");
@@ -49,49 +49,45 @@ export function usePermission(): (action: string) => boolean {
   return (action) => data?.permissions.includes(action) ?? false;
 }
 
-export const useCollectors = () =>
-  useQuery({
-    queryKey: ["collectors"],
-    queryFn: () => get("/catalog/collectors"),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
-export const usePlans = () =>
-  useQuery({
-    queryKey: ["plans"],
-    queryFn: () => get("/catalog/plans"),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
-export const useMetrics = () =>
-  useQuery({
-    queryKey: ["catalog-metrics"],
-    queryFn: () => get("/catalog/metrics"),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
+const byId = <E extends { id: string }>(entries: E[]) => new Map(entries.map((entry) => [entry.id, entry]));
 
+/** Fetch all rules and causes, each as a Map by id, and all metrics, collectors and plans. */
+async function fetchCatalog() {
+  const { rules, causes, ...others } = await get("/catalog");
+  return { ...others, rules: byId(rules), causes: byId(causes) };
+}
+
+type Catalog = Awaited<ReturnType<typeof fetchCatalog>>;
+export const catalogQuery = queryOptions({
+  queryKey: ["catalog"],
+  queryFn: fetchCatalog,
+  staleTime: Number.POSITIVE_INFINITY,
+});
+const selectors = {
+  collectors: (catalog: Catalog) => catalog.collectors,
+  plans: (catalog: Catalog) => catalog.plans,
+  metrics: (catalog: Catalog) => catalog.metrics,
+  rules: (catalog: Catalog) => catalog.rules,
+  causes: (catalog: Catalog) => catalog.causes,
+};
+
+export const useCollectors = () => useQuery({ ...catalogQuery, select: selectors.collectors });
+export const usePlans = () => useQuery({ ...catalogQuery, select: selectors.plans });
+export const useMetrics = () => useQuery({ ...catalogQuery, select: selectors.metrics });
 /** Fetch all rules as a Map by id. */
-export const useRules = () =>
-  useQuery({
-    queryKey: ["rules"],
-    queryFn: () => get("/rules").then((rules) => new Map(rules.map((rule) => [rule.id, rule]))),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
+export const useRules = () => useQuery({ ...catalogQuery, select: selectors.rules });
 /** Fetch all causes as a Map by id. */
-export const useCauses = () =>
-  useQuery({
-    queryKey: ["causes"],
-    queryFn: () => get("/causes").then((causes) => new Map(causes.map((cause) => [cause.id, cause]))),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
+export const useCauses = () => useQuery({ ...catalogQuery, select: selectors.causes });
 
 export const usePlaybooks = () =>
   useQuery({
-    queryKey: keys.playbooks,
+    queryKey: queryKeys.playbooks,
     queryFn: () => get("/playbooks"),
     staleTime: Number.POSITIVE_INFINITY,
   });
 export const usePlaybook = (id: string) =>
   useQuery({
-    queryKey: keys.playbook(id),
+    queryKey: queryKeys.playbook(id),
     queryFn: () => get(`/playbooks/${id}`),
     enabled: id !== "",
     staleTime: Number.POSITIVE_INFINITY,
@@ -100,7 +96,7 @@ export const usePlaybook = (id: string) =>
 export const usePlaybooksOf = (ids: readonly string[]): T.Playbook[] =>
   useQueries({
     queries: ids.map((id) => ({
-      queryKey: keys.playbook(id),
+      queryKey: queryKeys.playbook(id),
       queryFn: () => get(`/playbooks/${id}`),
       staleTime: Number.POSITIVE_INFINITY,
     })),
@@ -109,7 +105,7 @@ export const usePlaybooksOf = (ids: readonly string[]): T.Playbook[] =>
 /** Fetch the dry run of a playbook against a run. */
 export const useDryRun = (id: string, run: string) =>
   useQuery({
-    queryKey: [...keys.playbook(id), "chain", run],
+    queryKey: [...queryKeys.playbook(id), "chain", run],
     queryFn: () => get(`/playbooks/${id}/dry-run`, { run_id: run }),
     enabled: id !== "" && run !== "",
   });
@@ -123,7 +119,9 @@ export async function fetchAll<const P extends ApiPath<"get">>(
   const out: ItemOf<P>[] = [];
   let cursor: string | undefined;
   do {
-    const page: T.List<ItemOf<P>> = await call("GET", path, { query: { ...query, limit: 200, cursor } });
+    const page: T.ItemList<ItemOf<P>> = await callApi("GET", path, {
+      query: { ...query, limit: 200, cursor },
+    });
     out.push(...page.items);
     cursor = page.next ?? undefined;
   } while (cursor && out.length < max);
@@ -132,27 +130,36 @@ export async function fetchAll<const P extends ApiPath<"get">>(
 
 export type HostFilter = Pick<Query<"get", "/hosts">, "q" | "label" | "state">;
 
-export const useHosts = (filter: HostFilter = {}) =>
-  useQuery({
-    queryKey: [...keys.hosts, "list", filter],
+export const hostsQuery = (filter: HostFilter = {}) =>
+  queryOptions({
+    queryKey: [...queryKeys.hosts, "list", filter],
     queryFn: () => fetchAll("/hosts", { ...filter }),
-    placeholderData: keepPreviousData,
   });
 
+export const useHosts = (filter: HostFilter = {}) =>
+  useQuery({ ...hostsQuery(filter), placeholderData: keepPreviousData });
+
 export const useServices = () =>
-  useQuery({ queryKey: keys.services, queryFn: () => fetchAll("/services", {}) });
+  useQuery({ queryKey: queryKeys.services, queryFn: () => fetchAll("/services", {}) });
 
-export const useHost = (id: string) =>
-  useQuery({ queryKey: keys.host(id), queryFn: () => get(`/hosts/${id}`) });
+export const hostQuery = (id: string) =>
+  queryOptions({ queryKey: queryKeys.host(id), queryFn: () => get(`/hosts/${id}`) });
 
-export const usePreflight = (hostId: string) =>
-  useQuery({
-    queryKey: [...keys.host(hostId), "preflight"],
+export const useHost = (id: string) => useQuery(hostQuery(id));
+
+export const preflightQuery = (hostId: string) =>
+  queryOptions({
+    queryKey: [...queryKeys.host(hostId), "preflight"],
     queryFn: () =>
       get(`/hosts/${hostId}/preflight`).catch((error: unknown) => {
         if (error instanceof ApiError && error.status === 404) return null;
         throw error;
       }),
+  });
+
+export const usePreflight = (hostId: string) =>
+  useQuery({
+    ...preflightQuery(hostId),
     refetchInterval: (query) =>
       query.state.data?.state === "queued" || query.state.data?.state === "running" ? 1000 : false,
   });
@@ -161,7 +168,7 @@ export function useCheckHost(hostId: string) {
   const cache = useQueryClient();
   return useMutation({
     mutationFn: () => post(`/hosts/${hostId}/check`),
-    onSuccess: (preflight) => cache.setQueryData([...keys.host(hostId), "preflight"], preflight),
+    onSuccess: (preflight) => cache.setQueryData([...queryKeys.host(hostId), "preflight"], preflight),
   });
 }
 
@@ -173,18 +180,25 @@ export interface CaptureFilter {
 const ACTIVE = new Set<T.RunState>(["queued", "running", "ingesting"]);
 export const isActive = (state: T.RunState): boolean => ACTIVE.has(state);
 
+export const capturesQuery = (filter: CaptureFilter = {}, limit = 100) =>
+  queryOptions({
+    queryKey: [...queryKeys.captures, "list", filter, limit],
+    queryFn: () => get("/captures", { ...filter, limit }),
+  });
+
 export const useCaptures = (filter: CaptureFilter = {}, limit = 100) =>
   useQuery({
-    queryKey: [...keys.captures, "list", filter, limit],
-    queryFn: () => get("/captures", { ...filter, limit }),
+    ...capturesQuery(filter, limit),
     placeholderData: keepPreviousData,
     refetchInterval: (query) => (query.state.data?.items.some((c) => isActive(c.state)) ? 3000 : false),
   });
 
+export const runQuery = (id: string) =>
+  queryOptions({ queryKey: queryKeys.run(id), queryFn: () => get(`/runs/${id}`) });
+
 export const useRun = (id: string) =>
   useQuery({
-    queryKey: keys.run(id),
-    queryFn: () => get(`/runs/${id}`),
+    ...runQuery(id),
     enabled: id !== "",
     refetchInterval: (query) => {
       const run = query.state.data;
@@ -196,31 +210,35 @@ export const useRun = (id: string) =>
 
 export const useProfiles = (filter: { host?: string | undefined; run?: string | undefined }) =>
   useQuery({
-    queryKey: [...keys.profiles, "list", filter],
+    queryKey: [...queryKeys.profiles, "list", filter],
     queryFn: () => get("/profiles", { ...filter, limit: 200 }).then((page) => page.items),
     placeholderData: keepPreviousData,
     refetchInterval: (query) =>
       query.state.data?.some((p) => p.state === "queued" || p.state === "running") ? 2000 : false,
   });
 
+export const runFindingsQuery = (id: string) =>
+  queryOptions({ queryKey: [...queryKeys.run(id), "findings"], queryFn: () => get(`/runs/${id}/findings`) });
+
 /** Fetch the findings of a run. If `waits`, poll every 2 s until its rules are evaluated. */
 export const useRunFindings = (id: string, waits: boolean) =>
   useQuery({
-    queryKey: [...keys.run(id), "findings"],
-    queryFn: () => get(`/runs/${id}/findings`),
+    ...runFindingsQuery(id),
     refetchInterval: (query) => (waits && !query.state.data?.evaluated_at ? 2000 : false),
   });
 
-export const useHostFindings = (id: string) =>
-  useQuery({
-    queryKey: [...keys.host(id), "findings"],
+export const hostFindingsQuery = (id: string) =>
+  queryOptions({
+    queryKey: [...queryKeys.host(id), "findings"],
     queryFn: () => get(`/hosts/${id}/findings`),
   });
+
+export const useHostFindings = (id: string) => useQuery(hostFindingsQuery(id));
 
 /** Fetch the callers and callees of a process of a run; without `pid`, those of the scope of the capture. */
 export const useRunCalls = (id: string, pid: number | undefined, range: Range | undefined) =>
   useQuery({
-    queryKey: [...keys.run(id), "calls", pid, range?.from, range?.to],
+    queryKey: [...queryKeys.run(id), "calls", pid, range?.from, range?.to],
     queryFn: () =>
       get(`/runs/${id}/calls`, {
         pid,
@@ -231,25 +249,35 @@ export const useRunCalls = (id: string, pid: number | undefined, range: Range | 
     placeholderData: (before, query) => (query?.queryKey[1] === id ? before : undefined),
   });
 
+/** Fetch which runs, tracks and times the timeline of a host has. */
+export const overviewQuery = (hostId: string) =>
+  queryOptions({
+    queryKey: [...queryKeys.host(hostId), "timeline", "overview"],
+    queryFn: () => get(`/hosts/${hostId}/timeline/overview`),
+    staleTime: 10_000,
+  });
+
 /** Fetch the host context: machine, kernel, limits, neighbors, changes and peers. */
 export const useHostContext = (id: string, run?: string) =>
   useQuery({
-    queryKey: [...keys.host(id), "context", run],
+    queryKey: [...queryKeys.host(id), "context", run],
     queryFn: () => get(`/hosts/${id}/context`, { run_id: run }),
   });
 
 export const useDiagnoses = (host: string | undefined, limit = 100) =>
   useQuery({
-    queryKey: [...keys.diagnoses, "list", host, limit],
+    queryKey: [...queryKeys.diagnoses, "list", host, limit],
     queryFn: () => get("/diagnoses", { host, limit }),
     placeholderData: keepPreviousData,
     refetchInterval: (query) => (query.state.data?.items.some((d) => d.state === "running") ? 2000 : false),
   });
 
+export const diagnosisQuery = (id: string) =>
+  queryOptions({ queryKey: queryKeys.diagnosis(id), queryFn: () => get(`/diagnoses/${id}`) });
+
 export const useDiagnosis = (id: string) =>
   useQuery({
-    queryKey: keys.diagnosis(id),
-    queryFn: () => get(`/diagnoses/${id}`),
+    ...diagnosisQuery(id),
     enabled: id !== "",
     refetchInterval: (query) => (query.state.data?.state === "running" ? 1000 : false),
   });
@@ -257,11 +285,16 @@ export const useDiagnosis = (id: string) =>
 /** Poll interval of the fleet page, because captures change its data. Unchanged data is not transferred again. */
 const FLEET_MS = 15_000;
 
+export const fleetUseQuery = (has: string) =>
+  queryOptions({
+    queryKey: [...queryKeys.fleet, "use", has],
+    queryFn: fetchUnlessUnchanged("/fleet/use", { has: has ? [has] : undefined }),
+  });
+
 /** Fetch the USE grid of the hosts with the label `has` (`name:value`; empty: all hosts). */
 export const useFleetUse = (has: string, enabled = true) =>
   useQuery({
-    queryKey: [...keys.fleet, "use", has],
-    queryFn: fetchUnlessUnchanged("/fleet/use", { has: has ? [has] : undefined }),
+    ...fleetUseQuery(has),
     placeholderData: keepPreviousData,
     refetchInterval: FLEET_MS,
     enabled,
@@ -270,7 +303,7 @@ export const useFleetUse = (has: string, enabled = true) =>
 /** Fetch the findings of the hosts with the label `has`. */
 export const useFleetFindings = (has: string, enabled = true) =>
   useQuery({
-    queryKey: [...keys.fleet, "findings", has],
+    queryKey: [...queryKeys.fleet, "findings", has],
     queryFn: fetchUnlessUnchanged("/fleet/findings", { has: has ? [has] : undefined }),
     placeholderData: keepPreviousData,
     refetchInterval: FLEET_MS,
@@ -287,7 +320,7 @@ export interface PeersQuery {
 /** Fetch groups of hosts with the same label, and the outliers of each group. */
 export const useFleetPeers = ({ has, label, measure, within }: PeersQuery, enabled = true) =>
   useQuery({
-    queryKey: [...keys.fleet, "peers", has, label, measure, within],
+    queryKey: [...queryKeys.fleet, "peers", has, label, measure, within],
     queryFn: fetchUnlessUnchanged("/fleet/peers", {
       has: has ? [has] : undefined,
       label: label || undefined,
@@ -315,4 +348,4 @@ export function useAction<In, Out>(
   });
 }
 
-export { call, get, patch, post, put, remove };
+export { callApi, get, patch, post, put, remove };

@@ -1,10 +1,10 @@
 import { useEffect, useRef } from "react";
-import { pan, type Range, span, zoomAt } from "../core/time/range";
-import { timeAction } from "../core/time/timekeys";
+import { panRange, type Range, spanOf, zoomRange } from "../core/time/range";
+import { findTimeAction } from "../core/time/timekeys";
 
 const TYPING = new Set(["INPUT", "TEXTAREA", "SELECT"]);
 
-interface Hands {
+interface SelectionKeyOptions {
   /** Time range of all charts of the page; undefined until it is loaded. */
   whole: Range | undefined;
   brush: Range | undefined;
@@ -14,17 +14,17 @@ interface Hands {
 }
 
 /** Handle keys of the time selection: W/S zoom, A/D pan, 0 selects the whole range, Esc calls `onEscape`. */
-export function useSelectionKeys(hands: Hands): void {
-  const now = useRef(hands);
-  now.current = hands;
+export function useSelectionKeys(options: SelectionKeyOptions): void {
+  const latest = useRef(options);
+  latest.current = options;
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       const target = event.target instanceof HTMLElement ? event.target : undefined;
       if (event.defaultPrevented || (target && TYPING.has(target.tagName))) return;
       if (target?.closest("[role=dialog],[role=menu],[role=listbox]") || event.key.startsWith("Arrow"))
         return;
-      const { whole, brush, onBrush, onEscape } = now.current;
-      const act = timeAction(event);
+      const { whole, brush, onBrush, onEscape } = latest.current;
+      const act = findTimeAction(event);
       if (act?.act === "clear") {
         onEscape();
         return;
@@ -38,11 +38,11 @@ export function useSelectionKeys(hands: Hands): void {
       const range = brush ?? whole;
       const next =
         act.act === "zoom"
-          ? zoomAt(range, (range.from + range.to) / 2, act.factor, whole)
+          ? zoomRange(range, (range.from + range.to) / 2, act.factor, whole)
           : act.act === "pan"
-            ? pan(range, act.share, whole)
+            ? panRange(range, act.share, whole)
             : range;
-      onBrush(span(next) >= span(whole) ? undefined : next);
+      onBrush(spanOf(next) >= spanOf(whole) ? undefined : next);
     };
     window.addEventListener("keydown", press);
     return () => window.removeEventListener("keydown", press);

@@ -22,7 +22,7 @@ export function openScreen(path: string) {
 }
 
 /** Render a part of a page for a signed-in user, because rendering a full page takes seconds. */
-export function openPart(part: ReactNode): void {
+export function renderPart(part: ReactNode): void {
   const routeTree = createRootRoute({ component: () => (useMe().data ? part : null) });
   renderAt(createRouter({ routeTree, history: createMemoryHistory() }), createQueries());
 }

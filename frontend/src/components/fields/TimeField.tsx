@@ -1,6 +1,6 @@
 import { TextInput, type TextInputProps } from "@mantine/core";
 import { useState } from "react";
-import { fieldTime, isoToNs, readFieldTime } from "../../core/time/clock";
+import { formatFieldTime, isoToNs, parseFieldTime } from "../../core/time/clock";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useTranslation } from "../../lib/text/useTranslation";
 
@@ -17,8 +17,8 @@ export function TimeField({ value, onChange, label, error, ...props }: Props) {
   const [typed, setTyped] = useState<{ text: string; iso: string }>();
   const ns = isoToNs(value);
   // Keep the typed text until blur, as long as it equals the value.
-  const text = typed?.iso === value ? typed.text : ns === undefined ? "" : fieldTime(ns, zone);
-  const isWrong = text.trim() !== "" && readFieldTime(text, zone) === "";
+  const text = typed?.iso === value ? typed.text : ns === undefined ? "" : formatFieldTime(ns, zone);
+  const isWrong = text.trim() !== "" && parseFieldTime(text, zone) === "";
   return (
     <TextInput
       {...props}
@@ -33,7 +33,7 @@ export function TimeField({ value, onChange, label, error, ...props }: Props) {
       value={text}
       onChange={(event) => {
         const next = event.currentTarget.value;
-        const iso = readFieldTime(next, zone);
+        const iso = parseFieldTime(next, zone);
         setTyped({ text: next, iso });
         onChange(iso);
       }}

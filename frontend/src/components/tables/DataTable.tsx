@@ -8,7 +8,7 @@ interface DataTableProps {
   children: ReactNode;
   /** Maximum height in px or as a CSS length; higher tables scroll. */
   maxHeight?: number | string;
-  /** On a narrow screen, render each row as a block of column names and values instead of scrolling horizontally. */
+  /** On a narrow screen, render each row as lines of column names and values instead of scrolling horizontally. */
   stack?: boolean;
 }
 
@@ -38,7 +38,7 @@ export function DataTable({ label, children, maxHeight, stack = false }: DataTab
       tabIndex={0}
       aria-label={label}
     >
-      <table ref={table} className={cx(classes.table, stack && classes.stack)}>
+      <table ref={table} className={cx(classes.table, stack && classes.stacked)}>
         {children}
       </table>
     </section>
@@ -46,4 +46,4 @@ export function DataTable({ label, children, maxHeight, stack = false }: DataTab
 }
 
 /** Return the CSS class of a table row with a link. */
-export const rowLink = (selected = false): string => cx(classes.link, selected && classes.selected);
+export const rowLinkClass = (selected = false): string => cx(classes.link, selected && classes.selected);

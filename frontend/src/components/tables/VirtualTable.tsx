@@ -12,7 +12,7 @@ import {
   useRef,
 } from "react";
 import { cx } from "../../core/cx";
-import { type CellPosition, type Row, stepCell } from "../../core/hosts/fleet";
+import { type CellPosition, moveCell, type Row } from "../../core/hosts/fleet";
 import classes from "./VirtualTable.module.css";
 
 export interface VirtualTableColumn {
@@ -95,7 +95,7 @@ export function VirtualTable<H extends { id: string }>(props: Props<H>) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / rowHeight) - 3);
     const size = { rows: rows.length, columns: columns.length + 1, page };
-    const next = stepCell({ row, column: at.column }, event.key, size, (item) => rows[item]?.kind === "host");
+    const next = moveCell({ row, column: at.column }, event.key, size, (item) => rows[item]?.kind === "host");
     if (!next) return;
     event.preventDefault();
     moved.current = true;
@@ -118,7 +118,7 @@ export function VirtualTable<H extends { id: string }>(props: Props<H>) {
       onKeyDown={onKeyDown}
       style={{ "--columns": template, "--width": `${width}px`, "--row": `${rowHeight}px` } as CSSProperties}
     >
-      <div ref={head} role="rowgroup" className={classes.heads}>
+      <div ref={head} role="rowgroup" className={classes.header}>
         <div role="row" aria-rowindex={1} className={classes.row}>
           <div role="columnheader" className={classes.corner}>
             {props.nameHead}
@@ -129,7 +129,7 @@ export function VirtualTable<H extends { id: string }>(props: Props<H>) {
               role="columnheader"
               aria-label={virtualTableColumn.name}
               title={virtualTableColumn.name}
-              className={cx(classes.head, virtualTableColumn.first && classes.first)}
+              className={cx(classes.head, virtualTableColumn.first && classes.groupStart)}
             >
               {virtualTableColumn.head}
             </div>
@@ -145,7 +145,7 @@ export function VirtualTable<H extends { id: string }>(props: Props<H>) {
               key={item.id}
               role="row"
               aria-rowindex={index + 2}
-              className={cx(classes.row, classes.placed, classes.group)}
+              className={cx(classes.row, classes.positioned, classes.group)}
               style={{ top: start }}
             >
               <div role="rowheader" aria-colspan={columns.length + 1} className={classes.groupName}>
@@ -193,10 +193,10 @@ function HostRowPlain<H extends { id: string }>(props: RowProps<H>) {
       role="row"
       aria-rowindex={index + 2}
       aria-selected={chosen}
-      className={cx(classes.row, classes.placed, chosen && classes.chosen)}
+      className={cx(classes.row, classes.positioned, chosen && classes.chosen)}
       style={{ top: props.top }}
     >
-      <div id={`${id}-${index}-0`} role="rowheader" className={cx(classes.name, at === 0 && classes.at)}>
+      <div id={`${id}-${index}-0`} role="rowheader" className={cx(classes.name, at === 0 && classes.active)}>
         {props.name(host)}
       </div>
       {columns.map((column, i) => {
@@ -213,8 +213,8 @@ function HostRowPlain<H extends { id: string }>(props: RowProps<H>) {
             className={cx(
               classes.cell,
               props.cellClass,
-              column.first && classes.first,
-              at === i + 1 && classes.at,
+              column.first && classes.groupStart,
+              at === i + 1 && classes.active,
             )}
             onMouseDown={() => props.onAt({ row: index, column: i + 1 })}
             onClick={() => props.onOpen(host, column.id)}

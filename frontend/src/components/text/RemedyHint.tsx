@@ -4,12 +4,12 @@ import { CommandLine } from "../fields/CopyButton";
 
 /** Render how to correct a problem: a message, and its command with a copy button. */
 export function RemedyHint({ remedy }: { remedy: RemedyText | undefined }) {
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   if (!remedy) return null;
   const command = remedy.params?.command;
   return (
     <>
-      <span>{sentence(remedy)}</span>
+      <span>{formatMessage(remedy)}</span>
       {typeof command === "string" && <CommandLine text={command} />}
     </>
   );

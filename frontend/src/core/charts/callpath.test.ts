@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import {
-  BOX,
-  buildStrands,
-  curve,
+  BOX_HEIGHT,
+  buildCallCurves,
+  columnHeight,
+  curvePath,
   formatTrail,
-  heightOf,
   parseTrail,
   processesOf,
-  segmentsOf,
+  splitUrl,
 } from "./callpath";
 
 const call = (key: string, waiting: number | null, connections: number | null = 1) => ({
@@ -35,18 +35,18 @@ describe("trail in the URL", () => {
 
 describe("segmentsOf", () => {
   it("splits a URL into path and query parameters", () => {
-    expect(segmentsOf("/runs/1/calls?pid=4&t=1~2")).toEqual({
+    expect(splitUrl("/runs/1/calls?pid=4&t=1~2")).toEqual({
       path: "/runs/1/calls",
       search: { pid: "4", t: "1~2" },
     });
-    expect(segmentsOf("/hosts/1")).toEqual({ path: "/hosts/1", search: {} });
+    expect(splitUrl("/hosts/1")).toEqual({ path: "/hosts/1", search: {} });
   });
 });
 
 describe("buildStrands", () => {
   it("sets the width to the share of the response time", () => {
-    const height = heightOf(2);
-    const [first, second] = buildStrands(
+    const height = columnHeight(2);
+    const [first, second] = buildCallCurves(
       [call("a", 4), call("b", 1)],
       [
         { call: "a", share: 0.8 },
@@ -57,16 +57,16 @@ describe("buildStrands", () => {
     );
     expect(first?.share).toBe(0.8);
     expect(first?.width).toBeGreaterThan(second?.width ?? 0);
-    expect(first?.to).toBe(BOX / 2);
+    expect(first?.to).toBe(BOX_HEIGHT / 2);
     expect(Math.abs((first?.from ?? 0) - height / 2)).toBeLessThan(10);
   });
 
   it("falls back to connections, with a minimum width", () => {
-    const strands = buildStrands([call("a", null, 9), call("b", null, null)], [], "in", heightOf(2));
-    expect(strands.map((strand) => strand.share)).toEqual([undefined, undefined]);
-    expect(strands[1]?.width).toBeGreaterThan(0);
-    expect(strands[0]?.from).toBe(BOX / 2);
-    expect(curve({ from: 1, to: 2 })).toBe("M0 1 C50 1 50 2 100 2");
+    const curves = buildCallCurves([call("a", null, 9), call("b", null, null)], [], "in", columnHeight(2));
+    expect(curves.map((curve) => curve.share)).toEqual([undefined, undefined]);
+    expect(curves[1]?.width).toBeGreaterThan(0);
+    expect(curves[0]?.from).toBe(BOX_HEIGHT / 2);
+    expect(curvePath({ from: 1, to: 2 })).toBe("M0 1 C50 1 50 2 100 2");
   });
 });
 

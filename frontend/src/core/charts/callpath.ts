@@ -25,7 +25,7 @@ export const parseTrail = (text: string | undefined): Hop[] =>
     .slice(-MAX_HOPS);
 
 /** Split a URL of this application into path and query parameters for the router. */
-export function segmentsOf(url: string): { path: string; search: Record<string, string> } {
+export function splitUrl(url: string): { path: string; search: Record<string, string> } {
   const at = url.indexOf("?");
   const search = new URLSearchParams(at < 0 ? "" : url.slice(at + 1));
   return { path: at < 0 ? url : url.slice(0, at), search: Object.fromEntries(search) };
@@ -43,13 +43,13 @@ interface SegmentLike {
 }
 
 /** Height of a box and of the gap between two boxes in px. Fixed, so that curves need no DOM measurement. */
-export const BOX = 92;
-export const GAP = 10;
+export const BOX_HEIGHT = 92;
+export const BOX_GAP = 10;
 export const MAX_BOXES = 8;
-const THIN = 1.5;
-const THICK = 10;
+const MIN_CURVE_WIDTH = 1.5;
+const MAX_CURVE_WIDTH = 10;
 
-export interface Strand {
+export interface CallCurve {
   readonly key: string;
   /** Share of the response time (0..1); undefined if unknown. */
   readonly share: number | undefined;
@@ -59,21 +59,21 @@ export interface Strand {
   readonly to: number;
 }
 
-export const heightOf = (boxes: number): number => Math.max(1, boxes) * (BOX + GAP) - GAP;
+export const columnHeight = (boxes: number): number => Math.max(1, boxes) * (BOX_HEIGHT + BOX_GAP) - BOX_GAP;
 const middle = (at: number, boxes: number, height: number): number =>
-  (height - heightOf(boxes)) / 2 + at * (BOX + GAP) + BOX / 2;
+  (height - columnHeight(boxes)) / 2 + at * (BOX_HEIGHT + BOX_GAP) + BOX_HEIGHT / 2;
 
 /**
  * Return the curves between a column of calls and the process. If the response time was measured, the width is the
  * share of a call in it (thin without observed waits). Otherwise it is the number of waiting or open connections
  * relative to the largest number.
  */
-export function buildStrands(
+export function buildCallCurves(
   calls: readonly CallLike[],
   segments: readonly SegmentLike[],
   side: "in" | "out",
   height: number,
-): Strand[] {
+): CallCurve[] {
   const shares = new Map(segments.map((segment) => [segment.call, segment.share]));
   const weight = (call: CallLike): number => call.waiting ?? call.connections ?? 0;
   const most = Math.max(...calls.map(weight), 1e-9);
@@ -83,11 +83,11 @@ export function buildStrands(
     const size = Math.min(1, Math.max(0, known));
     const outer = middle(at, calls.length, height);
     const inner =
-      height / 2 + (at - (calls.length - 1) / 2) * Math.min(6, BOX / 2 / Math.max(1, calls.length));
+      height / 2 + (at - (calls.length - 1) / 2) * Math.min(6, BOX_HEIGHT / 2 / Math.max(1, calls.length));
     return {
       key: call.key,
       share,
-      width: THIN + size * (THICK - THIN),
+      width: MIN_CURVE_WIDTH + size * (MAX_CURVE_WIDTH - MIN_CURVE_WIDTH),
       from: side === "in" ? outer : inner,
       to: side === "in" ? inner : outer,
     };
@@ -95,7 +95,7 @@ export function buildStrands(
 }
 
 /** Return an SVG path of a curve, 100 wide and horizontal at both ends. */
-export const curve = ({ from, to }: Pick<Strand, "from" | "to">): string =>
+export const curvePath = ({ from, to }: Pick<CallCurve, "from" | "to">): string =>
   `M0 ${from} C50 ${from} 50 ${to} 100 ${to}`;
 
 interface ProcessLike {

@@ -1,13 +1,20 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countHeight, logScale, roundTicks, shortenText, ticksWithin, wideLength } from "./chartScale";
+import {
+  logScale,
+  measureTextWidth,
+  roundTicks,
+  shortenText,
+  ticksWithin,
+  toCountHeight,
+} from "./chartScale";
 
 describe("shortenText", () => {
   it("shortens with an ellipsis and counts Chinese characters twice", () => {
     expect(shortenText("0.0.0.0:8081 python", 9)).toBe("0.0.0.0:…");
     expect(shortenText("short", 9)).toBe("short");
     expect(shortenText("监听套接字的队列", 9)).toBe("监听套接…");
-    expect(wideLength("a队")).toBe(3);
+    expect(measureTextWidth("a队")).toBe(3);
     expect(shortenText("anything", 0)).toBe("…");
   });
 });
@@ -58,7 +65,7 @@ describe("logarithmic scales", () => {
     expect([at(0), at(1e9)]).toEqual([0, 1]);
   });
   it("has a visible height for 1 of thousands", () => {
-    expect(countHeight(1, 10_000)).toBeGreaterThan(0.05);
-    expect([countHeight(0, 5), countHeight(5, 5)]).toEqual([0, 1]);
+    expect(toCountHeight(1, 10_000)).toBeGreaterThan(0.05);
+    expect([toCountHeight(0, 5), toCountHeight(5, 5)]).toEqual([0, 1]);
   });
 });

@@ -2,11 +2,11 @@
 
 /** Return the text shortened to the width of `most` Latin letters, with an ellipsis if something is cut off. */
 export function shortenText(text: string, most: number): string {
-  if (wideLength(text) <= most) return text;
+  if (measureTextWidth(text) <= most) return text;
   let room = Math.max(0, most - 1);
   let out = "";
   for (const letter of text) {
-    room -= width(letter);
+    room -= letterWidth(letter);
     if (room < 0) break;
     out += letter;
   }
@@ -14,9 +14,10 @@ export function shortenText(text: string, most: number): string {
 }
 
 /** Return the width of a text in Latin letters. A wide letter, such as a Chinese character, counts as two. */
-export const wideLength = (text: string): number => [...text].reduce((sum, letter) => sum + width(letter), 0);
+export const measureTextWidth = (text: string): number =>
+  [...text].reduce((sum, letter) => sum + letterWidth(letter), 0);
 
-const width = (letter: string): number =>
+const letterWidth = (letter: string): number =>
   /[\u1100-\u115f\u2e80-\uffdc\u{20000}-\u{3fffd}]/u.test(letter) ? 2 : 1;
 
 /** Return about `count` ticks from 0 to at least `most`, in steps of 1, 2 or 5 times a power of ten. */
@@ -64,5 +65,5 @@ export function logScale(low: number, high: number): LogScale {
 }
 
 /** Return the relative height (0..1) of a count. It is logarithmic, so that 1 of thousands is still visible. */
-export const countHeight = (value: number, most: number): number =>
+export const toCountHeight = (value: number, most: number): number =>
   value > 0 && most > 0 ? Math.log1p(value) / Math.log1p(most) : 0;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { barsOf, elapsedOf, type LiveRun, offsetOf } from "./live";
+import { buildProgressBars, computeElapsed, computeStartOffset, type LiveRun } from "./live";
 
 const CREATED = Date.parse("2026-11-21T02:00:00Z");
 const run = (over: Partial<LiveRun> = {}): LiveRun => ({
@@ -14,8 +14,8 @@ const run = (over: Partial<LiveRun> = {}): LiveRun => ({
 describe("progress bars of a capture", () => {
   it("are empty while the run is queued", () => {
     const queued = run({ started_at: null });
-    expect(offsetOf(queued, CREATED)).toBeUndefined();
-    expect(barsOf(queued, CREATED, 5, new Map())).toEqual([]);
+    expect(computeStartOffset(queued, CREATED)).toBeUndefined();
+    expect(buildProgressBars(queued, CREATED, 5, new Map())).toEqual([]);
   });
 
   it("grow by the time since the last update, independent of the browser's clock", () => {
@@ -24,14 +24,14 @@ describe("progress bars of a capture", () => {
         { id: "vmstat", state: "running", seconds: null, progress: { elapsed_ms: 4000, planned_ms: 30000 } },
       ],
     });
-    expect(elapsedOf(live, 1.5)).toBe(5.5);
-    const [bar] = barsOf(live, CREATED, 1.5, new Map());
+    expect(computeElapsed(live, 1.5)).toBe(5.5);
+    const [bar] = buildProgressBars(live, CREATED, 1.5, new Map());
     expect(bar).toMatchObject({ from: 2, to: 7.5, planned: 32 });
   });
 
   it("keep the elapsed time when the last collector is done", () => {
     const read = run({ collectors: [{ id: "vmstat", state: "done", seconds: 30, progress: null }] });
-    expect(elapsedOf(read, 0.5)).toBe(30.5);
+    expect(computeElapsed(read, 0.5)).toBe(30.5);
   });
 
   it("stop at their planned end", () => {
@@ -40,7 +40,7 @@ describe("progress bars of a capture", () => {
         { id: "sched", state: "running", seconds: null, progress: { elapsed_ms: 4900, planned_ms: 5000 } },
       ],
     });
-    expect(barsOf(live, CREATED, 60, new Map())[0]?.to).toBe(7);
+    expect(buildProgressBars(live, CREATED, 60, new Map())[0]?.to).toBe(7);
   });
 
   it("keep the cached start after the collector is done", () => {
@@ -51,9 +51,9 @@ describe("progress bars of a capture", () => {
         { id: "sched", state: "running", seconds: null, progress: { elapsed_ms: 1000, planned_ms: 5000 } },
       ],
     });
-    barsOf(running, CREATED, 0, seen);
+    buildProgressBars(running, CREATED, 0, seen);
     const done = run({ collectors: [{ id: "sched", state: "done", seconds: 5, progress: null }] });
-    expect(barsOf(done, CREATED, 0, seen)[0]).toMatchObject({ from: 13, to: 18 });
+    expect(buildProgressBars(done, CREATED, 0, seen)[0]).toMatchObject({ from: 13, to: 18 });
   });
 
   it("prefer the reported start of a running collector to the cached start", () => {
@@ -69,8 +69,8 @@ describe("progress bars of a capture", () => {
         },
       ],
     });
-    expect(elapsedOf(late, 0.5)).toBe(29.5);
-    expect(barsOf(late, CREATED, 0.5, new Map([["r/sched", 12]]))[1]).toMatchObject({
+    expect(computeElapsed(late, 0.5)).toBe(29.5);
+    expect(buildProgressBars(late, CREATED, 0.5, new Map([["r/sched", 12]]))[1]).toMatchObject({
       from: 30,
       to: 31.5,
       planned: 35,
@@ -83,11 +83,11 @@ describe("progress bars of a capture", () => {
         { id: "sched", state: "done", seconds: 5, progress: null, started_ns: (CREATED + 20_000) * 1e6 },
       ],
     });
-    expect(barsOf(done, CREATED, 0, new Map())[0]).toMatchObject({ from: 20, to: 25 });
+    expect(buildProgressBars(done, CREATED, 0, new Map())[0]).toMatchObject({ from: 20, to: 25 });
   });
 
   it("exclude skipped collectors", () => {
     const skipped = run({ collectors: [{ id: "iostat", state: "skipped", seconds: null, progress: null }] });
-    expect(barsOf(skipped, CREATED, 0, new Map())).toEqual([]);
+    expect(buildProgressBars(skipped, CREATED, 0, new Map())).toEqual([]);
   });
 });

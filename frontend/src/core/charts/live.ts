@@ -26,7 +26,7 @@ export interface ProgressBar {
 }
 
 /** Return the seconds from the creation of the capture (`created`, in ms) to the run start; undefined while queued. */
-export function offsetOf(run: LiveRun, created: number): number | undefined {
+export function computeStartOffset(run: LiveRun, created: number): number | undefined {
   return run.started_at ? Math.max(0, (Date.parse(run.started_at) - created) / 1000) : undefined;
 }
 
@@ -34,7 +34,7 @@ export function offsetOf(run: LiveRun, created: number): number | undefined {
  * Return the elapsed seconds of a run: the last value reported by the server plus the time since its receipt. It does
  * not use the wall clock of the browser, which can be wrong.
  */
-export function elapsedOf(run: LiveRun, sinceReceipt_s: number): number {
+export function computeElapsed(run: LiveRun, sinceReceipt_s: number): number {
   if (run.started_at && run.ended_at)
     return Math.max(0, (Date.parse(run.ended_at) - Date.parse(run.started_at)) / 1000);
   const began = run.started_at ? Date.parse(run.started_at) : undefined;
@@ -51,15 +51,15 @@ export function elapsedOf(run: LiveRun, sinceReceipt_s: number): number {
  * Return the bars of a run. `seen` caches the start of each bar between calls, for finished collectors without a
  * reported start.
  */
-export function barsOf(
+export function buildProgressBars(
   run: LiveRun,
   created: number,
   sinceReceipt_s: number,
   seen: Map<string, number>,
 ): ProgressBar[] {
-  const offset = offsetOf(run, created);
+  const offset = computeStartOffset(run, created);
   if (offset === undefined) return [];
-  const now = offset + elapsedOf(run, sinceReceipt_s);
+  const now = offset + computeElapsed(run, sinceReceipt_s);
   const out: ProgressBar[] = [];
   for (const c of run.collectors) {
     const key = `${run.id}/${c.id}`;

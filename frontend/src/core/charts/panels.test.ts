@@ -2,17 +2,17 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   areaPath,
-  bucketAt,
-  extent,
+  findMaximum,
+  findValueRange,
+  layOutBeeswarm,
   linePath,
-  maximum,
-  pauses,
-  rowMeans,
-  shares,
+  listGaps,
+  mergeTimes,
+  rankRowMeans,
+  splitAtGaps,
   stackLayers,
-  stretches,
-  swarm,
-  union,
+  toBucketPosition,
+  toPercentages,
   type Values,
 } from "./panels";
 
@@ -39,8 +39,8 @@ describe("stacked layers", () => {
     );
   });
   it("have a maximum of at least 0", () => {
-    expect(maximum([[1, null, 7], [3]])).toBe(7);
-    expect(maximum([[null], []])).toBe(0);
+    expect(findMaximum([[1, null, 7], [3]])).toBe(7);
+    expect(findMaximum([[null], []])).toBe(0);
   });
 });
 
@@ -69,13 +69,13 @@ describe("paths", () => {
 
 describe("pauses", () => {
   it("returns the indices of the readings around each gap", () => {
-    expect(pauses([[null, 1, null, null, 2, null]], 6)).toEqual([
+    expect(listGaps([[null, 1, null, null, 2, null]], 6)).toEqual([
       [-1, 1],
       [1, 4],
       [4, 6],
     ]);
     expect(
-      pauses(
+      listGaps(
         [
           [1, null],
           [null, 1],
@@ -87,7 +87,7 @@ describe("pauses", () => {
   it("leaves all readings in stretches", () => {
     fc.assert(
       fc.property(VALUES, (values: Values) => {
-        const indices = stretches(values).flat();
+        const indices = splitAtGaps(values).flat();
         expect(indices).toEqual([...values.keys()].filter((i) => values[i] !== null));
       }),
     );
@@ -95,37 +95,39 @@ describe("pauses", () => {
 });
 
 it("merges the times of several rows", () => {
-  expect(union([[3, 1], [1, 2], []])).toEqual([1, 2, 3]);
+  expect(mergeTimes([[3, 1], [1, 2], []])).toEqual([1, 2, 3]);
 });
 
 it("separates overlapping dots within the available room", () => {
-  expect(swarm([10, 10, 10, 40], 3, 20)).toEqual([0, -6, 6, 0]);
+  expect(layOutBeeswarm([10, 10, 10, 40], 3, 20)).toEqual([0, -6, 6, 0]);
   fc.assert(
     fc.property(fc.array(fc.double({ min: 0, max: 500, noNaN: true }), { maxLength: 600 }), (xs) => {
-      for (const y of swarm(xs, 3, 14)) expect(Math.abs(y)).toBeLessThanOrEqual(14);
+      for (const y of layOutBeeswarm(xs, 3, 14)) expect(Math.abs(y)).toBeLessThanOrEqual(14);
     }),
   );
 });
 
 it("converts counts to percent and pads them with zeros", () => {
-  expect(shares([1, 3], 3)).toEqual([25, 75, 0]);
-  expect(shares([], 2)).toEqual([0, 0]);
+  expect(toPercentages([1, 3], 3)).toEqual([25, 75, 0]);
+  expect(toPercentages([], 2)).toEqual([0, 0]);
 });
 
 it("interpolates the position of a value within its bucket", () => {
   const edges = [0, 1, 2, 4, 8];
-  expect(edges.map((edge) => bucketAt(edge, edges))).toEqual([0, 1, 2, 3, 4]);
-  expect(bucketAt(3, edges)).toBe(2.5);
-  expect([bucketAt(1e9, edges), bucketAt(-1, edges), bucketAt(5, [])]).toEqual([5, 0, 0]);
+  expect(edges.map((edge) => toBucketPosition(edge, edges))).toEqual([0, 1, 2, 3, 4]);
+  expect(toBucketPosition(3, edges)).toBe(2.5);
+  expect([toBucketPosition(1e9, edges), toBucketPosition(-1, edges), toBucketPosition(5, [])]).toEqual([
+    5, 0, 0,
+  ]);
 });
 
 it("returns a value axis that includes zero and all values", () => {
-  expect(extent([10, 50])).toEqual({ from: 0, to: 50 });
-  expect(extent([])).toEqual({ from: 0, to: 1 });
-  expect(extent([-5]).from).toBe(-5);
+  expect(findValueRange([10, 50])).toEqual({ from: 0, to: 50 });
+  expect(findValueRange([])).toEqual({ from: 0, to: 1 });
+  expect(findValueRange([-5]).from).toBe(-5);
   fc.assert(
     fc.property(fc.array(fc.double({ min: -1e12, max: 1e12, noNaN: true })), (values) => {
-      const { from, to } = extent(values);
+      const { from, to } = findValueRange(values);
       expect(to).toBeGreaterThan(from);
       for (const value of values) expect(value >= from && value <= to).toBe(true);
     }),
@@ -138,11 +140,11 @@ it("ranks rows by their mean over the chosen columns", () => {
     [2, null],
     [null, null],
   ];
-  expect(rowMeans(rows, [true, true])).toEqual([
+  expect(rankRowMeans(rows, [true, true])).toEqual([
     [0, 5],
     [1, 2],
   ]);
-  expect(rowMeans(rows, [true, false])).toEqual([
+  expect(rankRowMeans(rows, [true, false])).toEqual([
     [1, 2],
     [0, 1],
   ]);

@@ -21,14 +21,14 @@ export function stackLayers(tracks: readonly Values[]): Layer[] {
 }
 
 /** Return the largest value of all tracks, at least 0. */
-export const maximum = (tracks: readonly Values[]): number => {
+export const findMaximum = (tracks: readonly Values[]): number => {
   let out = 0;
   for (const values of tracks) for (const value of values) if (value !== null && value > out) out = value;
   return out;
 };
 
 /** Return the indices of values in stretches without a null. */
-export function stretches(values: Values): number[][] {
+export function splitAtGaps(values: Values): number[][] {
   const out: number[][] = [];
   let open: number[] | undefined;
   for (const [i, value] of values.entries()) {
@@ -42,40 +42,40 @@ export function stretches(values: Values): number[][] {
   return out;
 }
 
-type Place = (i: number) => number;
+type IndexToX = (i: number) => number;
 
 /** Return an SVG path through the readings, interrupted at gaps. A single reading is a short dash. */
-export function linePath(values: Values, x: Place, y: (value: number) => number): string {
-  return stretches(values)
+export function linePath(values: Values, x: IndexToX, y: (value: number) => number): string {
+  return splitAtGaps(values)
     .map((indices) => {
       const [first = 0] = indices;
-      if (indices.length === 1) return `M${short(x(first) - 2)} ${short(y(values[first] as number))}h4`;
-      return `M${indices.map((i) => `${short(x(i))} ${short(y(values[i] as number))}`).join("L")}`;
+      if (indices.length === 1) return `M${roundPx(x(first) - 2)} ${roundPx(y(values[first] as number))}h4`;
+      return `M${indices.map((i) => `${roundPx(x(i))} ${roundPx(y(values[i] as number))}`).join("L")}`;
     })
     .join("");
 }
 
 /** Return an SVG path of the area of a layer, interrupted at gaps. A single reading is a thin bar. */
-export function areaPath({ low, high }: Layer, x: Place, y: (value: number) => number): string {
-  return stretches(high)
+export function areaPath({ low, high }: Layer, x: IndexToX, y: (value: number) => number): string {
+  return splitAtGaps(high)
     .map((indices) => {
       const [first = 0] = indices;
       const wide = indices.length === 1;
       const left = (i: number) => x(i) - (wide ? 2 : 0);
       const right = (i: number) => x(i) + (wide ? 2 : 0);
-      const up = indices.map((i) => `${short(left(i))} ${short(y(high[i] as number))}`);
-      if (wide) up.push(`${short(right(first))} ${short(y(high[first] as number))}`);
-      const down = [...indices].reverse().map((i) => `${short(right(i))} ${short(y(low[i] ?? 0))}`);
-      if (wide) down.push(`${short(left(first))} ${short(y(low[first] ?? 0))}`);
+      const up = indices.map((i) => `${roundPx(left(i))} ${roundPx(y(high[i] as number))}`);
+      if (wide) up.push(`${roundPx(right(first))} ${roundPx(y(high[first] as number))}`);
+      const down = [...indices].reverse().map((i) => `${roundPx(right(i))} ${roundPx(y(low[i] ?? 0))}`);
+      if (wide) down.push(`${roundPx(left(first))} ${roundPx(y(low[first] ?? 0))}`);
       return `M${[...up, ...down].join("L")}Z`;
     })
     .join("");
 }
 
-const short = (px: number): string => String(Math.round(px * 10) / 10);
+const roundPx = (px: number): string => String(Math.round(px * 10) / 10);
 
 /** Return the gaps of all tracks as index pairs of the readings around them: -1 before the first, `n` after the last. */
-export function pauses(tracks: readonly Values[], n: number): [number, number][] {
+export function listGaps(tracks: readonly Values[], n: number): [number, number][] {
   const out: [number, number][] = [];
   let last = -1;
   for (let i = 0; i < n; i += 1) {
@@ -88,11 +88,11 @@ export function pauses(tracks: readonly Values[], n: number): [number, number][]
 }
 
 /** Return the distinct times of all rows, ascending. */
-export const union = (rows: readonly (readonly number[])[]): number[] =>
+export const mergeTimes = (rows: readonly (readonly number[])[]): number[] =>
   [...new Set(rows.flat())].sort((a, b) => a - b);
 
 /** Return y offsets of dots at `xs` so that they do not overlap, from `-room` to `room` px (a beeswarm plot). */
-export function swarm(xs: readonly number[], radius: number, room: number): number[] {
+export function layOutBeeswarm(xs: readonly number[], radius: number, room: number): number[] {
   const step = radius * 2;
   const dotsInCell = new Map<number, number>();
   return xs.map((x) => {
@@ -105,13 +105,13 @@ export function swarm(xs: readonly number[], radius: number, room: number): numb
 }
 
 /** Return the counts as percent of their sum, padded with zeros to `buckets` entries. */
-export function shares(counts: readonly number[], buckets: number): number[] {
+export function toPercentages(counts: readonly number[], buckets: number): number[] {
   const all = counts.reduce((sum, count) => sum + count, 0);
   return Array.from({ length: buckets }, (_, i) => (all > 0 ? (100 * (counts[i] ?? 0)) / all : 0));
 }
 
 /** Return the position of a value on an axis of buckets, from 0 to their number. `edges` are their lower edges. */
-export function bucketAt(value: number, edges: readonly number[]): number {
+export function toBucketPosition(value: number, edges: readonly number[]): number {
   for (let i = edges.length - 1; i >= 0; i -= 1) {
     const from = edges[i] as number;
     if (value < from) continue;
@@ -122,7 +122,7 @@ export function bucketAt(value: number, edges: readonly number[]): number {
 }
 
 /** Return the range of a value axis: from zero or the minimum, if negative, to the maximum. It is never empty. */
-export function extent(values: readonly number[]): { from: number; to: number } {
+export function findValueRange(values: readonly number[]): { from: number; to: number } {
   let from = 0;
   let to = 0;
   for (const value of values) {
@@ -133,7 +133,7 @@ export function extent(values: readonly number[]): { from: number; to: number } 
 }
 
 /** Return [index, mean] of each row over the chosen columns, largest first. Rows without readings are omitted. */
-export function rowMeans(rows: readonly Values[], chosen: readonly boolean[]): [number, number][] {
+export function rankRowMeans(rows: readonly Values[], chosen: readonly boolean[]): [number, number][] {
   const out: [number, number][] = [];
   for (const [i, row] of rows.entries()) {
     const known = row.filter((item, at): item is number => item !== null && chosen[at] === true);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import {
-  arrowsOf,
+  findSegmentAt,
+  findWakeup,
+  listSchedulerRows,
+  listWakeupArrows,
   longestWakeups,
-  rowsOf,
   type SchedulerTracksData,
-  segmentAt,
   type Wakeup,
-  wakeupOf,
 } from "./schedulerTracks";
 
 const wakeup = (over: Partial<Wakeup>): Wakeup => ({
@@ -44,26 +44,28 @@ const byThread: SchedulerTracksData = {
 
 describe("scheduler tracks", () => {
   it("have arrows from the CPU of the wake-up to the CPU and time at which the thread runs", () => {
-    const [arrow] = arrowsOf(rowsOf(byCpu), [wakeup({})]);
+    const [arrow] = listWakeupArrows(listSchedulerRows(byCpu), [wakeup({})]);
     expect(arrow).toMatchObject({ fromRow: 0, fromNs: 100, toRow: 1, toNs: 150 });
   });
 
   it("have arrows between threads at the time of the wake-up", () => {
-    const rows = rowsOf(byThread);
+    const rows = listSchedulerRows(byThread);
     expect(rows.map((row) => row.label)).toEqual(["db 8", "web 42"]);
-    const [arrow] = arrowsOf(rows, [wakeup({})]);
+    const [arrow] = listWakeupArrows(rows, [wakeup({})]);
     expect(arrow).toMatchObject({ fromRow: 1, fromNs: 100, toRow: 0, toNs: 100 });
   });
 
   it("have no waker for a wake-up from a hard interrupt", () => {
-    const [arrow] = arrowsOf(rowsOf(byThread), [wakeup({ context: "hard_interrupt" })]);
+    const [arrow] = listWakeupArrows(listSchedulerRows(byThread), [wakeup({ context: "hard_interrupt" })]);
     expect(arrow?.fromRow).toBeUndefined();
   });
 
   it("omit arrows to CPUs and threads without a row", () => {
-    expect(arrowsOf(rowsOf(byCpu), [wakeup({ to_cpu: 9 })])).toEqual([]);
-    expect(arrowsOf(rowsOf(byThread), [wakeup({ task: 5 })])).toEqual([]);
-    expect(arrowsOf(rowsOf(byThread), [wakeup({ waker: null })])[0]?.fromRow).toBeUndefined();
+    expect(listWakeupArrows(listSchedulerRows(byCpu), [wakeup({ to_cpu: 9 })])).toEqual([]);
+    expect(listWakeupArrows(listSchedulerRows(byThread), [wakeup({ task: 5 })])).toEqual([]);
+    expect(
+      listWakeupArrows(listSchedulerRows(byThread), [wakeup({ waker: null })])[0]?.fromRow,
+    ).toBeUndefined();
   });
 
   it("return the segment at a time, also within the slack of a narrow segment", () => {
@@ -71,11 +73,11 @@ describe("scheduler tracks", () => {
       [0, 10, 0, 1],
       [20, 1, 1, 1],
     ];
-    expect(segmentAt(segments, 9)).toBe(segments[0]);
-    expect(segmentAt(segments, 10)).toBeUndefined();
-    expect(segmentAt(segments, 19, 2)).toBe(segments[1]);
-    expect(segmentAt(segments, 22, 2)).toBe(segments[1]);
-    expect(segmentAt([], 5, 100)).toBeUndefined();
+    expect(findSegmentAt(segments, 9)).toBe(segments[0]);
+    expect(findSegmentAt(segments, 10)).toBeUndefined();
+    expect(findSegmentAt(segments, 19, 2)).toBe(segments[1]);
+    expect(findSegmentAt(segments, 22, 2)).toBe(segments[1]);
+    expect(findSegmentAt([], 5, 100)).toBeUndefined();
   });
 
   it("are limited to the wake-ups with the longest waits", () => {
@@ -86,7 +88,7 @@ describe("scheduler tracks", () => {
 
   it("return the wake-up before a time slice", () => {
     const list = [wakeup({ task: 0 }), wakeup({})];
-    expect(wakeupOf(list, 1, 150)).toBe(list[1]);
-    expect(wakeupOf(list, 1, 151.5)).toBeUndefined();
+    expect(findWakeup(list, 1, 150)).toBe(list[1]);
+    expect(findWakeup(list, 1, 151.5)).toBeUndefined();
   });
 });

@@ -41,7 +41,7 @@ export interface SchedulerRow {
   readonly waits: readonly Segment[];
 }
 
-export function rowsOf(data: SchedulerTracksData): SchedulerRow[] {
+export function listSchedulerRows(data: SchedulerTracksData): SchedulerRow[] {
   const cpus = data.cpus.map(({ cpu, segments }) => ({
     key: `cpu ${cpu}`,
     label: `CPU ${cpu}`,
@@ -78,7 +78,7 @@ export interface WakeupArrow {
  * Return the arrows between rows. Between CPUs an arrow ends when the woken thread runs. Between threads it ends at the
  * wake-up, because the wait follows it in the row. Wake-ups of threads or CPUs without a row are omitted.
  */
-export function arrowsOf(rows: readonly SchedulerRow[], wakeups: readonly Wakeup[]): WakeupArrow[] {
+export function listWakeupArrows(rows: readonly SchedulerRow[], wakeups: readonly Wakeup[]): WakeupArrow[] {
   const rowOfCpu = new Map(
     rows.flatMap((row, at) => (row.cpu === undefined ? [] : [[row.cpu, at] as const])),
   );
@@ -101,7 +101,7 @@ export function arrowsOf(rows: readonly SchedulerRow[], wakeups: readonly Wakeup
 }
 
 /** Return the segment at a time. Segments are in order; `slackNs` extends them, so that narrow segments can be hit. */
-export function segmentAt(segments: readonly Segment[], at: number, slackNs = 0): Segment | undefined {
+export function findSegmentAt(segments: readonly Segment[], at: number, slackNs = 0): Segment | undefined {
   let low = 0;
   let high = segments.length;
   while (low < high) {
@@ -116,6 +116,6 @@ export function segmentAt(segments: readonly Segment[], at: number, slackNs = 0)
 }
 
 /** Return the wake-up that led to the time slice at `offset`, or undefined. Call it only for unmerged slices. */
-export function wakeupOf(wakeups: readonly Wakeup[], task: number, offset: number): Wakeup | undefined {
+export function findWakeup(wakeups: readonly Wakeup[], task: number, offset: number): Wakeup | undefined {
   return wakeups.find((item) => item.task === task && Math.abs(item.offset_ns + item.delay_ns - offset) < 1);
 }

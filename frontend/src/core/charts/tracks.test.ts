@@ -1,22 +1,22 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  applyChoice,
+  applyRowChanges,
   buildGroups,
-  choiceChanges,
-  clusters,
+  clusterByPosition,
+  computeMatrixStats,
+  computeStats,
   defaultRows,
+  diffRowChoice,
   fetchRange,
-  indexAt,
+  findIndexAt,
+  findNearestIndex,
+  findScaleTop,
   labelText,
-  matrixStatsIn,
-  nearest,
-  niceTop,
+  listContinuousSegments,
   type Points,
-  pieces,
   scaleFor,
   splitMatrix,
-  statsIn,
 } from "./tracks";
 
 const CATALOG = [
@@ -79,7 +79,7 @@ describe("rows of the timeline", () => {
     fc.assert(
       fc.property(fc.subarray(keys), (chosen) => {
         const visible = new Set(chosen);
-        expect(applyChoice(defaults, choiceChanges(defaults, visible))).toEqual(visible);
+        expect(applyRowChanges(defaults, diffRowChoice(defaults, visible))).toEqual(visible);
       }),
     );
   });
@@ -97,22 +97,22 @@ describe("samples", () => {
         fc.integer({ min: -5, max: 1005 }),
         (raw, t) => {
           const times = raw.sort((a, b) => a - b);
-          expect(indexAt(times, t)).toBe(times.filter((x) => x <= t).length - 1);
+          expect(findIndexAt(times, t)).toBe(times.filter((x) => x <= t).length - 1);
         },
       ),
     );
   });
 
   it("are nearest only within the tolerance", () => {
-    expect(nearest([0, 10, 500], 250, 20)).toBe(-1);
-    expect(nearest([0, 10, 500], 12, 20)).toBe(1);
-    expect(nearest([], 12, 20)).toBe(-1);
+    expect(findNearestIndex([0, 10, 500], 250, 20)).toBe(-1);
+    expect(findNearestIndex([0, 10, 500], 12, 20)).toBe(1);
+    expect(findNearestIndex([], 12, 20)).toBe(-1);
   });
 
   it("are split at gaps and missing values", () => {
     const p = points([0, 1, 2, 10, 11, 12], [1, 1, 1, 1, null, 1]);
-    expect(pieces(p, [[3, 9]], 0, 5)).toEqual([[0, 1, 2], [3], [5]]);
-    expect(pieces(p, [], 0, 5)).toEqual([[0, 1, 2, 3], [5]]);
+    expect(listContinuousSegments(p, [[3, 9]], 0, 5)).toEqual([[0, 1, 2], [3], [5]]);
+    expect(listContinuousSegments(p, [], 0, 5)).toEqual([[0, 1, 2, 3], [5]]);
   });
 
   it("are all in a piece", () => {
@@ -126,7 +126,7 @@ describe("samples", () => {
           const gaps: [number, number][] = [];
           for (const [from, width] of rough.sort((a, b) => a[0] - b[0]))
             if (from >= (gaps.at(-1)?.[1] ?? -1)) gaps.push([from, from + width]);
-          const out = pieces(
+          const out = listContinuousSegments(
             points(
               times,
               times.map(() => 1),
@@ -143,8 +143,8 @@ describe("samples", () => {
 
   it("have statistics over a range that include zero and exclude null", () => {
     const p = points([0, 10, 20, 30], [0, null, 4, 8]);
-    expect(statsIn(p, { from: 0, to: 20 })).toEqual({ n: 2, min: 0, mean: 2, max: 4 });
-    expect(statsIn(p, { from: 9, to: 11 })).toBeUndefined();
+    expect(computeStats(p, { from: 0, to: 20 })).toEqual({ n: 2, min: 0, mean: 2, max: 4 });
+    expect(computeStats(p, { from: 9, to: 11 })).toBeUndefined();
     const matrix = {
       t_ns: [0, 10],
       values: [
@@ -152,8 +152,8 @@ describe("samples", () => {
         [3, 5],
       ],
     };
-    expect(matrixStatsIn(matrix, { from: 0, to: 10 })).toEqual({ n: 3, min: 1, mean: 3, max: 5 });
-    expect(matrixStatsIn(matrix, { from: 50, to: 60 })).toBeUndefined();
+    expect(computeMatrixStats(matrix, { from: 0, to: 10 })).toEqual({ n: 3, min: 1, mean: 3, max: 5 });
+    expect(computeMatrixStats(matrix, { from: 50, to: 60 })).toBeUndefined();
   });
 
   it("of a matrix are split into a series per axis value", () => {
@@ -186,13 +186,13 @@ describe("scales", () => {
         fc.double({ min: 1e-6, max: 1e15, noNaN: true }),
         fc.constantFrom("pct", "kb", "per_s", "bytes"),
         (value, unit) => {
-          expect(niceTop(value, unit)).toBeGreaterThanOrEqual(value * 0.99999);
-          expect(niceTop(value, unit)).toBeLessThanOrEqual(value * 11 + 1);
+          expect(findScaleTop(value, unit)).toBeGreaterThanOrEqual(value * 0.99999);
+          expect(findScaleTop(value, unit)).toBeLessThanOrEqual(value * 11 + 1);
         },
       ),
     );
-    expect(niceTop(62, "pct")).toBe(100);
-    expect(niceTop(3 * 1024 * 1024, "kb")).toBe(5 * 1024 * 1024);
+    expect(findScaleTop(62, "pct")).toBe(100);
+    expect(findScaleTop(3 * 1024 * 1024, "kb")).toBe(5 * 1024 * 1024);
   });
 
   it("start at zero unless values are negative", () => {
@@ -237,7 +237,7 @@ describe("clusters", () => {
         fc.array(fc.double({ min: 0, max: 1000, noNaN: true })),
         fc.integer({ min: 1, max: 50 }),
         (xs, apart) => {
-          const out = clusters(xs, (x) => x, apart);
+          const out = clusterByPosition(xs, (x) => x, apart);
           expect(out.reduce((n, item) => n + item.things.length, 0)).toBe(xs.length);
           for (let i = 1; i < out.length; i += 1)
             expect((out[i]?.x ?? 0) - (out[i - 1]?.x ?? 0)).toBeGreaterThanOrEqual(apart);

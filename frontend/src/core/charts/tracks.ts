@@ -105,7 +105,7 @@ export function buildGroups(
  * Return the sample indexes from `first` to `last` as continuous pieces. A piece ends at a gap or a missing value. Gaps
  * must be ascending and must not overlap.
  */
-export function pieces(
+export function listContinuousSegments(
   points: Points,
   gaps: readonly (readonly [number, number])[],
   first: number,
@@ -147,7 +147,7 @@ export function splitMatrix(track: TrackData): { name: string; points: Points }[
 }
 
 /** Keys of the tracks that are visible by default. Users select other tracks in the track picker. */
-const FIRST = new Set([
+const DEFAULT_ROW_KEYS = new Set([
   "cpu.total_busy_pct",
   "cpu.total_sys_pct",
   "cpu.total_iowait_pct",
@@ -176,18 +176,18 @@ const FIRST = new Set([
   "numa.other_node_per_s",
 ]);
 
-/** Return the keys of rows that are visible by default. A group without a row in FIRST has its first two rows. */
+/** Return the keys of rows that are visible by default. A group without such a row has its first two rows. */
 export function defaultRows(groups: readonly TrackGroup[]): Set<string> {
   const out = new Set<string>();
   for (const group of groups) {
-    const first = group.rows.filter((row) => FIRST.has(row.key));
+    const first = group.rows.filter((row) => DEFAULT_ROW_KEYS.has(row.key));
     for (const row of first.length > 0 ? first : group.rows.slice(0, 2)) out.add(row.key);
   }
   return out;
 }
 
 /** Return the visible rows: the defaults with the user's changes, `+key` and `-key`. */
-export function applyChoice(defaults: ReadonlySet<string>, changes: readonly string[]): Set<string> {
+export function applyRowChanges(defaults: ReadonlySet<string>, changes: readonly string[]): Set<string> {
   const out = new Set(defaults);
   for (const change of changes) {
     const key = change.slice(1);
@@ -197,8 +197,8 @@ export function applyChoice(defaults: ReadonlySet<string>, changes: readonly str
   return out;
 }
 
-/** Return the changes from the defaults to the visible rows; the inverse of `applyChoice`. */
-export function choiceChanges(defaults: ReadonlySet<string>, visible: ReadonlySet<string>): string[] {
+/** Return the changes from the defaults to the visible rows; the inverse of `applyRowChanges`. */
+export function diffRowChoice(defaults: ReadonlySet<string>, visible: ReadonlySet<string>): string[] {
   const out: string[] = [];
   for (const key of defaults) if (!visible.has(key)) out.push(`-${key}`);
   for (const key of visible) if (!defaults.has(key)) out.push(`+${key}`);
@@ -206,7 +206,7 @@ export function choiceChanges(defaults: ReadonlySet<string>, visible: ReadonlySe
 }
 
 /** Return the index of the last time ≤ t, or -1. Times must be ascending. */
-export function indexAt(times: readonly number[], t: number): number {
+export function findIndexAt(times: readonly number[], t: number): number {
   let low = 0;
   let high = times.length;
   while (low < high) {
@@ -218,8 +218,8 @@ export function indexAt(times: readonly number[], t: number): number {
 }
 
 /** Return the index of the sample nearest to t, or -1 if none is within `tolerance`. */
-export function nearest(times: readonly number[], t: number, tolerance: number): number {
-  const before = indexAt(times, t);
+export function findNearestIndex(times: readonly number[], t: number, tolerance: number): number {
+  const before = findIndexAt(times, t);
   const candidates = [before, before + 1].filter((i) => i >= 0 && i < times.length);
   let best = -1;
   let distance = tolerance;
@@ -242,7 +242,7 @@ export function medianStep(times: readonly number[]): number {
   return steps[Math.floor(steps.length / 2)] ?? 1e9;
 }
 
-export interface Stats {
+export interface SeriesStats {
   readonly n: number;
   readonly min: number;
   readonly mean: number;
@@ -250,12 +250,12 @@ export interface Stats {
 }
 
 /** Return statistics of the points of a series in a range, or undefined if it has none. */
-export function statsIn(points: Points, range: Range): Stats | undefined {
+export function computeStats(points: Points, range: Range): SeriesStats | undefined {
   let n = 0;
   let sum = 0;
   let min = Number.POSITIVE_INFINITY;
   let max = Number.NEGATIVE_INFINITY;
-  for (let i = indexAt(points.t_ns, range.from - 1) + 1; i < points.t_ns.length; i += 1) {
+  for (let i = findIndexAt(points.t_ns, range.from - 1) + 1; i < points.t_ns.length; i += 1) {
     if ((points.t_ns[i] as number) > range.to) break;
     const mean = points.mean[i];
     if (mean === null || mean === undefined) continue;
@@ -268,13 +268,13 @@ export function statsIn(points: Points, range: Range): Stats | undefined {
 }
 
 /** Return statistics of all values of a matrix in a range, or undefined if it has none. */
-export function matrixStatsIn(matrix: Matrix, range: Range): Stats | undefined {
+export function computeMatrixStats(matrix: Matrix, range: Range): SeriesStats | undefined {
   let n = 0;
   let sum = 0;
   let min = Number.POSITIVE_INFINITY;
   let max = Number.NEGATIVE_INFINITY;
-  const first = indexAt(matrix.t_ns, range.from - 1) + 1;
-  const last = indexAt(matrix.t_ns, range.to);
+  const first = findIndexAt(matrix.t_ns, range.from - 1) + 1;
+  const last = findIndexAt(matrix.t_ns, range.to);
   for (let i = first; i <= last; i += 1)
     for (const value of matrix.values[i] ?? []) {
       if (value === null || value === undefined) continue;
@@ -287,7 +287,7 @@ export function matrixStatsIn(matrix: Matrix, range: Range): Stats | undefined {
 }
 
 /** Return the largest value of a matrix at each time, NaN without a value. */
-export function largest(matrix: Matrix): Float64Array {
+export function toMaximumByTime(matrix: Matrix): Float64Array {
   const out = new Float64Array(matrix.t_ns.length).fill(Number.NaN);
   for (let i = 0; i < out.length; i += 1)
     for (const value of matrix.values[i] ?? [])
@@ -296,10 +296,10 @@ export function largest(matrix: Matrix): Float64Array {
 }
 
 /** Return the largest value in a range, at least 0. */
-export function largestIn(times: readonly number[], values: Float64Array, range: Range): number {
+export function findMaximumIn(times: readonly number[], values: Float64Array, range: Range): number {
   let most = 0;
   for (
-    let i = indexAt(times, range.from - 1) + 1;
+    let i = findIndexAt(times, range.from - 1) + 1;
     i < times.length && (times[i] as number) <= range.to;
     i += 1
   )
@@ -308,7 +308,7 @@ export function largestIn(times: readonly number[], values: Float64Array, range:
 }
 
 /** Return a round number ≥ value for the top of a scale: 1, 2, 2.5 or 5 × 10^n. */
-export function niceCeil(value: number): number {
+export function roundUpNicely(value: number): number {
   if (!(value > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
   for (const step of [1, 2, 2.5, 5, 10]) if (step * power >= value * 0.999999) return step * power;
@@ -318,11 +318,11 @@ export function niceCeil(value: number): number {
 const BINARY = new Set(["kb", "bytes", "kb_per_s", "bytes_per_s"]);
 
 /** Return a round top of a scale, by powers of 1024 for bytes. Percentages from 50 to 100 have the top 100. */
-export function niceTop(value: number, unit: string): number {
+export function findScaleTop(value: number, unit: string): number {
   if (unit === "pct" && value > 50 && value <= 100) return 100;
-  if (!BINARY.has(unit) || !(value > 0)) return niceCeil(value);
+  if (!BINARY.has(unit) || !(value > 0)) return roundUpNicely(value);
   const power = 1024 ** Math.floor(Math.log(value) / Math.log(1024));
-  return niceCeil(value / power) * power;
+  return roundUpNicely(value / power) * power;
 }
 
 /** Return the scale for the values in `range`: from zero, or a round negative number, to a round top. */
@@ -330,12 +330,12 @@ export function scaleFor(series: readonly Points[], range: Range, unit = ""): { 
   let low = 0;
   let high = 0;
   for (const points of series) {
-    const stats = statsIn(points, range);
+    const stats = computeStats(points, range);
     if (!stats) continue;
     low = Math.min(low, stats.min);
     high = Math.max(high, stats.max);
   }
-  return { low: low < 0 ? -niceTop(-low, unit) : 0, high: niceTop(high, unit) };
+  return { low: low < 0 ? -findScaleTop(-low, unit) : 0, high: findScaleTop(high, unit) };
 }
 
 /**
@@ -348,7 +348,7 @@ export function fetchRange(view: Range): Range {
 }
 
 /** Group items by x position: an item closer than `apart` px to the first item of the last group joins it. */
-export function clusters<T>(
+export function clusterByPosition<T>(
   things: readonly T[],
   x: (thing: T) => number,
   apart: number,

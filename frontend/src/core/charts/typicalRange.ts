@@ -20,7 +20,7 @@ export interface TypicalSpan {
 }
 
 /** Typical range at a time. */
-export interface TypicalAt {
+export interface TypicalValues {
   readonly low: number;
   readonly median: number;
   readonly high: number;
@@ -28,13 +28,13 @@ export interface TypicalAt {
 }
 
 /** Availability of the typical range: smallest and largest number of days, too few days, or the failure. */
-export type TypicalIn =
+export type TypicalAvailability =
   | { readonly kind: "band"; readonly least: number; readonly most: number }
   | { readonly kind: "few"; readonly most: number }
   | { readonly kind: "failed"; readonly why: Message };
 
 /** Return the spans as points, so that they can be included in a scale. */
-export const typicalPoints = (spans: readonly TypicalSpan[]): Points => ({
+export const toTypicalPoints = (spans: readonly TypicalSpan[]): Points => ({
   t_ns: spans.flatMap((typicalSpan) => typicalSpan.t_ns),
   min: spans.flatMap((typicalSpan) => typicalSpan.low),
   mean: spans.flatMap((typicalSpan) => typicalSpan.median),
@@ -45,7 +45,7 @@ export const typicalPoints = (spans: readonly TypicalSpan[]): Points => ({
  * Return the typical range at time `t`, interpolated linearly between two points of a span. Returns undefined outside
  * of the spans, and if a point is null.
  */
-export function typicalAt(spans: readonly TypicalSpan[], t: number): TypicalAt | undefined {
+export function findTypicalValues(spans: readonly TypicalSpan[], t: number): TypicalValues | undefined {
   const span = spans.find(
     (typicalSpan) => typicalSpan.failure === null && t >= typicalSpan.from_ns && t <= typicalSpan.to_ns,
   );
@@ -66,7 +66,10 @@ export function typicalAt(spans: readonly TypicalSpan[], t: number): TypicalAt |
 }
 
 /** Return the availability of the typical range in `range`: a band if any, else too few days, else a failure. */
-export function typicalIn(spans: readonly TypicalSpan[], range: Range): TypicalIn | undefined {
+export function findTypicalAvailability(
+  spans: readonly TypicalSpan[],
+  range: Range,
+): TypicalAvailability | undefined {
   const inside = spans.filter(
     (typicalSpan) => typicalSpan.from_ns <= range.to && typicalSpan.to_ns >= range.from,
   );
@@ -81,7 +84,7 @@ export function typicalIn(spans: readonly TypicalSpan[], range: Range): TypicalI
 }
 
 /** Return index pairs [first, last] of consecutive points with a band (`known`) or without a band. */
-export function stretches(span: TypicalSpan, known: boolean): [number, number][] {
+export function listBandSegments(span: TypicalSpan, known: boolean): [number, number][] {
   const out: [number, number][] = [];
   for (let i = 0; i < span.t_ns.length; i += 1) {
     if ((span.median[i] !== null) !== known) continue;

@@ -1,23 +1,23 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  ageMs,
-  badness,
+  assignDotLevels,
   cellState,
-  commonness,
+  computeSeverityScore,
+  formatRobustZ,
+  formatRoughAge,
+  groupHostRows,
   type HostLike,
   hasLabel,
   keepOrder,
   labelNames,
   labelPairs,
-  matchColumn,
+  matchesHostSearch,
+  moveCell,
   type RuleResultLike,
-  roughAge,
-  rowsOf,
+  rankDistinctiveRules,
+  resultAgeMs,
   sortHosts,
-  stepCell,
-  swarm,
-  zText,
 } from "./fleet";
 
 const host = (id: string, extra: Partial<HostLike> = {}): HostLike => ({
@@ -49,14 +49,14 @@ describe("cells", () => {
 
   it("have the age of the run of their result", () => {
     const item = host("a", { runs: [{ at: "2026-11-21T02:00:00Z" }, { at: "2026-11-21T01:00:00Z" }] });
-    expect(ageMs(item, word("matched", "warn", 1), "2026-11-21T02:01:00Z")).toBe(61 * 60_000);
-    expect(ageMs(host("b", { runs: [] }), undefined, "2026-11-21T02:01:00Z")).toBeUndefined();
+    expect(resultAgeMs(item, word("matched", "warn", 1), "2026-11-21T02:01:00Z")).toBe(61 * 60_000);
+    expect(resultAgeMs(host("b", { runs: [] }), undefined, "2026-11-21T02:01:00Z")).toBeUndefined();
   });
 });
 
 describe("roughAge", () => {
   it("rounds down to the largest unit", () => {
-    const texts = [999, 61_000, 7_200_000, 200_000_000].map(roughAge);
+    const texts = [999, 61_000, 7_200_000, 200_000_000].map(formatRoughAge);
     expect(texts).toEqual(["0\u2009s", "1\u2009min", "2\u2009h", "2\u2009d"]);
   });
 });
@@ -78,7 +78,7 @@ describe("order of hosts", () => {
       "well",
       "unmeasured",
     ]);
-    expect(badness(host("unmeasured", { runs: [] }), [])).toBe(-1);
+    expect(computeSeverityScore(host("unmeasured", { runs: [] }), [])).toBe(-1);
   });
 
   it("sorts numbers in names numerically", () => {
@@ -98,13 +98,13 @@ describe("order of hosts", () => {
 describe("matchColumn", () => {
   it("matches names and labels", () => {
     const item = host("web-1", { labels: { role: "feed" } });
-    expect(["WEB", "role=feed", "role:fe", ""].map((q) => matchColumn(item, q))).toEqual([
+    expect(["WEB", "role=feed", "role:fe", ""].map((q) => matchesHostSearch(item, q))).toEqual([
       true,
       true,
       true,
       true,
     ]);
-    expect(matchColumn(item, "ads")).toBe(false);
+    expect(matchesHostSearch(item, "ads")).toBe(false);
   });
 });
 
@@ -124,7 +124,7 @@ describe("labels", () => {
 
 describe("zText", () => {
   it("has a sign, and is limited to ±100", () => {
-    expect([4.26, -7, 100, -100].map(zText)).toEqual(["+4.3", "-7.0", "≥ 100", "≤ -100"]);
+    expect([4.26, -7, 100, -100].map(formatRobustZ)).toEqual(["+4.3", "-7.0", "≥ 100", "≤ -100"]);
   });
 });
 
@@ -136,7 +136,7 @@ describe("groups", () => {
       host("c", { labels: { role: "y" } }),
       host("d", { labels: { role: "x" } }),
     ];
-    expect(rowsOf(all, "role").map((row) => (row.kind === "group" ? row.value : row.id))).toEqual([
+    expect(groupHostRows(all, "role").map((row) => (row.kind === "group" ? row.value : row.id))).toEqual([
       "x",
       "a",
       "d",
@@ -145,14 +145,14 @@ describe("groups", () => {
       "y",
       "c",
     ]);
-    expect(rowsOf(all, "")).toHaveLength(4);
+    expect(groupHostRows(all, "")).toHaveLength(4);
   });
 });
 
 describe("arrow keys", () => {
   const size = { rows: 6, columns: 19, page: 3 };
   const isSelectable = (row: number) => row !== 0 && row !== 3;
-  const go = (row: number, column: number, key: string) => stepCell({ row, column }, key, size, isSelectable);
+  const go = (row: number, column: number, key: string) => moveCell({ row, column }, key, size, isSelectable);
 
   it("move in the grid, skip headings and stop at the edges", () => {
     expect(go(2, 4, "ArrowDown")).toEqual({ row: 4, column: 4 });
@@ -180,7 +180,7 @@ describe("arrow keys", () => {
       fc.property(fc.array(keys, { maxLength: 40 }), (pressed) => {
         let at = { row: 1, column: 0 };
         for (const key of pressed) {
-          at = stepCell(at, key, size, isSelectable) ?? at;
+          at = moveCell(at, key, size, isSelectable) ?? at;
           expect(isSelectable(at.row)).toBe(true);
           expect(at.column >= 0 && at.column < size.columns && at.row < size.rows).toBe(true);
         }
@@ -209,7 +209,7 @@ describe("commonness", () => {
       matrixHost("g1", ["load"], ["steal"]),
       matrixHost("g2", ["load"], [], ["steal"]),
     ];
-    const rules = commonness(hosts, new Set(["b1", "b2"]));
+    const rules = rankDistinctiveRules(hosts, new Set(["b1", "b2"]));
     expect(rules.map(({ rule, bad, good, distinction }) => ({ rule, bad, good, distinction }))).toEqual([
       { rule: "steal", bad: [2, 2], good: [0, 1], distinction: 1 },
       { rule: "load", bad: [2, 2], good: [2, 2], distinction: 0 },
@@ -217,12 +217,12 @@ describe("commonness", () => {
   });
 
   it("is negative for a rule that matched on no bad host", () => {
-    expect(commonness([matrixHost("g", ["load"])], new Set())[0]?.distinction).toBe(-1);
+    expect(rankDistinctiveRules([matrixHost("g", ["load"])], new Set())[0]?.distinction).toBe(-1);
   });
 });
 
 describe("swarm", () => {
   it("stacks overlapping dots up to the maximum level", () => {
-    expect(swarm([10, 10.2, 40, 10.1], 5, 2)).toEqual([0, 1, 0, 0]);
+    expect(assignDotLevels([10, 10.2, 40, 10.1], 5, 2)).toEqual([0, 1, 0, 0]);
   });
 });

@@ -36,13 +36,17 @@ export const cellState = (result: RuleResultLike | undefined): CellState =>
   result === undefined ? "absent" : result.state === "matched" ? result.severity : result.state;
 
 /** Return the age in ms of the run of a result, or undefined without a run. `now` is the time of the server. */
-export function ageMs(host: HostLike, result: RuleResultLike | undefined, now: string): number | undefined {
+export function resultAgeMs(
+  host: HostLike,
+  result: RuleResultLike | undefined,
+  now: string,
+): number | undefined {
   const run = host.runs[result?.run_index ?? 0];
   return run && Math.max(0, Date.parse(now) - Date.parse(run.at));
 }
 
 /** Return an age rounded down to its largest unit, such as `2 h`. */
-export function roughAge(ms: number): string {
+export function formatRoughAge(ms: number): string {
   const steps = [
     [86_400_000, "d"],
     [3_600_000, "h"],
@@ -62,13 +66,13 @@ const WEIGHT: Record<CellState, number> = {
 };
 
 /** Return the severity score of a host. A critical cell outweighs all warnings. A host without a run scores -1. */
-export function badness(host: HostLike, results: readonly RuleResultLike[]): number {
+export function computeSeverityScore(host: HostLike, results: readonly RuleResultLike[]): number {
   if (host.runs.length === 0) return -1;
   return results.reduce((sum, ruleResult) => sum + WEIGHT[cellState(ruleResult)], 0);
 }
 
 /** Return whether the search text is part of the name of a host or of a `label=value`. */
-export function matchColumn(host: HostLike, typed: string): boolean {
+export function matchesHostSearch(host: HostLike, typed: string): boolean {
   const needle = typed.trim().toLowerCase();
   if (needle === "") return true;
   if (host.name.toLowerCase().includes(needle)) return true;
@@ -86,7 +90,7 @@ export function sortHosts<H extends HostLike>(
   sort: Sort,
   results: (host: H) => readonly RuleResultLike[],
 ): H[] {
-  const weight = new Map(hosts.map((host) => [host.id, badness(host, results(host))]));
+  const weight = new Map(hosts.map((host) => [host.id, computeSeverityScore(host, results(host))]));
   const newest = (item: H) => (item.runs[0] ? Date.parse(item.runs[0].at) : 0);
   const byName = (x: H, y: H) => x.name.localeCompare(y.name, "en", { numeric: true });
   if (sort === "worst")
@@ -118,7 +122,7 @@ export type Row<H> =
   | { readonly kind: "host"; readonly id: string; readonly host: H };
 
 /** Return the hosts as rows, grouped by the value of `label`. Groups have the order of their first host. */
-export function rowsOf<H extends HostLike>(hosts: readonly H[], label: string): Row<H>[] {
+export function groupHostRows<H extends HostLike>(hosts: readonly H[], label: string): Row<H>[] {
   if (label === "") return hosts.map((host) => ({ kind: "host", id: host.id, host }));
   const groups = new Map<string | null, H[]>();
   for (const host of hosts) {
@@ -138,7 +142,7 @@ export interface CellPosition {
 }
 
 /** Return the cell that a key moves to, or undefined for other keys. Unselectable rows (headings) are skipped. */
-export function stepCell(
+export function moveCell(
   at: CellPosition,
   key: string,
   size: { rows: number; columns: number; page: number },
@@ -182,7 +186,7 @@ export interface MatrixHost {
 }
 
 /** Result of a rule on bad and good hosts: the number of matches, and of hosts that evaluated it. */
-export interface Commonness {
+export interface RuleDistinction {
   readonly rule: string;
   readonly bad: readonly [matched: number, evaluated: number];
   readonly good: readonly [matched: number, evaluated: number];
@@ -194,7 +198,10 @@ export interface Commonness {
  * Return the rules that matched on a host, those that best distinguish bad from good hosts first. A host that did not
  * evaluate a rule, or for which it was inconclusive, is not counted.
  */
-export function commonness(hosts: readonly MatrixHost[], bad: ReadonlySet<string>): Commonness[] {
+export function rankDistinctiveRules(
+  hosts: readonly MatrixHost[],
+  bad: ReadonlySet<string>,
+): RuleDistinction[] {
   const counts = new Map<string, { bad: [number, number]; good: [number, number] }>();
   const count = (rule: string, isBad: boolean, matched: number) => {
     const sides = counts.get(rule) ?? { bad: [0, 0], good: [0, 0] };
@@ -217,7 +224,7 @@ export function commonness(hosts: readonly MatrixHost[], bad: ReadonlySet<string
 }
 
 /** Return the level (0..`most`-1) of each dot above the line, so that few dots of this size overlap. */
-export function swarm(xs: readonly number[], size: number, most: number): number[] {
+export function assignDotLevels(xs: readonly number[], size: number, most: number): number[] {
   const dotsInBin = new Map<number, number>();
   return xs.map((x) => {
     const bin = Math.round(x / size);
@@ -231,7 +238,7 @@ export function swarm(xs: readonly number[], size: number, most: number): number
 const MOST_Z = 100;
 
 /** Return a robust z as text with sign and one decimal. */
-export const zText = (z: number): string =>
+export const formatRobustZ = (z: number): string =>
   Math.abs(z) >= MOST_Z ? (z > 0 ? "≥ 100" : "≤ -100") : `${z > 0 ? "+" : ""}${z.toFixed(1)}`;
 
 /** Return the distinct labels of all hosts as `name:value`, most frequent first. */

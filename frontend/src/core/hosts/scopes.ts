@@ -21,4 +21,4 @@ export const SCOPE_EXAMPLES: Record<ScopeKind, string> = {
   port: "8080",
 };
 
-export const scopeFits = (kind: ScopeKind, value: string): boolean => PATTERNS[kind].test(value);
+export const isScopeValueValid = (kind: ScopeKind, value: string): boolean => PATTERNS[kind].test(value);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { firstStep, groupByBranch, isSplit, orderSteps, symptomStep } from "./chain";
+import { firstStep, groupByBranch, isContradicted, orderSteps, symptomStep } from "./chain";
 
 const step = (key: string, about: string, verdicts: ("supports" | "refutes" | "not_collected")[] = []) => ({
   key: `book/${key}`,
@@ -36,8 +36,8 @@ describe("evidence chain", () => {
   });
 
   it("is split if verdicts of hosts contradict each other, not if a verdict is missing", () => {
-    expect(isSplit(step("a", "x", ["supports", "refutes"]).hosts)).toBe(true);
-    expect(isSplit(step("a", "x", ["supports", "not_collected"]).hosts)).toBe(false);
+    expect(isContradicted(step("a", "x", ["supports", "refutes"]).hosts)).toBe(true);
+    expect(isContradicted(step("a", "x", ["supports", "not_collected"]).hosts)).toBe(false);
   });
 
   it("verifies the symptom with a step of the given playbook, else with any collecting step", () => {

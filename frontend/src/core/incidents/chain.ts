@@ -17,7 +17,7 @@ interface HypothesisLike {
 }
 
 /** Return whether the verdicts of hosts on a step contradict each other. */
-export const isSplit = (hosts: readonly AnswerLike[]): boolean =>
+export const isContradicted = (hosts: readonly AnswerLike[]): boolean =>
   hosts.some((answer) => answer.verdict === "supports") &&
   hosts.some((answer) => answer.verdict === "refutes");
 

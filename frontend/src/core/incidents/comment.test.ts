@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { mentionPrefix, splitComment } from "./comment";
+import { findMentionPrefix, splitComment } from "./comment";
 
 const links = (text: string) =>
   splitComment(text, []).flatMap((commentPart) => (commentPart.kind === "link" ? [commentPart.text] : []));
@@ -65,8 +65,8 @@ describe("parts of a comment", () => {
   });
 
   it("return the prefix of a mention at the caret", () => {
-    expect(mentionPrefix("hello @le", 9)).toEqual({ at: 6, typed: "le" });
-    expect(mentionPrefix("mail a@le", 9)).toBeUndefined();
-    expect(mentionPrefix("@lena, and", 10)).toBeUndefined();
+    expect(findMentionPrefix("hello @le", 9)).toEqual({ at: 6, typed: "le" });
+    expect(findMentionPrefix("mail a@le", 9)).toBeUndefined();
+    expect(findMentionPrefix("@lena, and", 10)).toBeUndefined();
   });
 });

@@ -9,16 +9,17 @@ export type CommentPart =
 
 /** http and https URLs, without quotes and markup characters. */
 const URL_PATTERN = /https?:\/\/[^\s<>"'`\\^{}|]+/gi;
-const TRAILING = new Set(".,;:!?)]*_~");
+const TRAILING_PUNCTUATION = new Set(".,;:!?)]*_~");
 const LONGEST_URL = 2000;
 
 /** Return whether the closing brackets of a URL are balanced, as in `/wiki/Futex_(Linux)`. */
-const closes = (text: string) => text.split("(").length >= text.split(")").length;
+const hasBalancedBrackets = (text: string) => text.split("(").length >= text.split(")").length;
 
 /** Return the link of a matched URL without trailing punctuation, or undefined if it is not a valid URL. */
 function linkOf(match: string): { text: string; href: string } | undefined {
   let text = match;
-  while (TRAILING.has(text.at(-1) ?? "") && !(text.endsWith(")") && closes(text))) text = text.slice(0, -1);
+  while (TRAILING_PUNCTUATION.has(text.at(-1) ?? "") && !(text.endsWith(")") && hasBalancedBrackets(text)))
+    text = text.slice(0, -1);
   if (text.length > LONGEST_URL) return undefined;
   try {
     const url = new URL(text);
@@ -37,7 +38,7 @@ function linkOf(match: string): { text: string; href: string } | undefined {
 }
 
 /** Split a text at each `@name` that is a whole word. `names` are the names that the server recognized. */
-function peopleIn(text: string, names: readonly string[]): CommentPart[] {
+function splitAtMentions(text: string, names: readonly string[]): CommentPart[] {
   const sorted = [...names].sort((a, b) => b.length - a.length);
   const pieces: CommentPart[] = [];
   let from = 0;
@@ -64,15 +65,15 @@ export function splitComment(text: string, names: readonly string[]): CommentPar
   for (const match of text.matchAll(URL_PATTERN)) {
     const link = linkOf(match[0]);
     if (!link) continue;
-    pieces.push(...peopleIn(text.slice(from, match.index), names), { kind: "link", ...link });
+    pieces.push(...splitAtMentions(text.slice(from, match.index), names), { kind: "link", ...link });
     from = match.index + link.text.length;
   }
-  pieces.push(...peopleIn(text.slice(from), names));
+  pieces.push(...splitAtMentions(text.slice(from), names));
   return pieces;
 }
 
 /** Return the text between the last `@` and the caret, and the index of the `@`, while the user types a mention. */
-export function mentionPrefix(text: string, caret: number): { at: number; typed: string } | undefined {
+export function findMentionPrefix(text: string, caret: number): { at: number; typed: string } | undefined {
   const before = text.slice(0, caret);
   const at = before.lastIndexOf("@");
   if (at < 0 || /[\p{L}\p{N}_.+\-@]/u.test(before[at - 1] ?? "")) return undefined;

@@ -1,5 +1,5 @@
 /** Text of the snapshot of a pin. The server creates the snapshot; its fields depend on the kind of the pin. */
-import { count, number, percent, quantity } from "../text/format";
+import { formatCount, formatNumber, formatPercent, formatQuantity } from "../text/format";
 
 const MOST_LINES = 4;
 const MOST_CELLS = 6;
@@ -14,8 +14,8 @@ export function pinText(snapshot: Snapshot): string {
   if (typeof snapshot.frame === "string")
     return [
       snapshot.frame,
-      typeof snapshot.share === "number" ? percent(snapshot.share) : "",
-      typeof snapshot.samples === "number" ? `n ${count(snapshot.samples)}` : "",
+      typeof snapshot.share === "number" ? formatPercent(snapshot.share) : "",
+      typeof snapshot.samples === "number" ? `n ${formatCount(snapshot.samples)}` : "",
     ]
       .filter(Boolean)
       .join(" · ");
@@ -34,7 +34,7 @@ function linesText(lines: readonly Snapshot[]): string {
 /** Return a value as text. A number without a unit is an identifier (port, pid) and is not rounded. */
 const valueText = (value: unknown, unit: unknown): string =>
   typeof value === "number" && typeof unit === "string" && unit !== ""
-    ? quantity(value, unit)
+    ? formatQuantity(value, unit)
     : String(value ?? "–");
 
 function cellsText(cells: readonly Snapshot[]): string {
@@ -47,7 +47,7 @@ function cellsText(cells: readonly Snapshot[]): string {
 function seriesText(series: Snapshot): string {
   const labels = isRecord(series.labels) ? Object.values(series.labels).join(" ") : "";
   const bounds = [series.min, series.mean, series.max].map((item) =>
-    typeof item === "number" ? number(item) : "–",
+    typeof item === "number" ? formatNumber(item) : "–",
   );
   return `${[labels, series.axis].filter(Boolean).join(" ")} min ${bounds[0]} · mean ${bounds[1]} · max ${bounds[2]} · n ${String(series.sample_count ?? "–")}`.trim();
 }
@@ -57,7 +57,7 @@ const sideText = (side: unknown): string =>
     ? [
         side.number === undefined ? side.kind : `#${String(side.number)}`,
         side.plan,
-        typeof side.samples === "number" ? `n ${count(side.samples)}` : undefined,
+        typeof side.samples === "number" ? `n ${formatCount(side.samples)}` : undefined,
       ]
         .filter((item) => item !== undefined)
         .map(String)

@@ -12,7 +12,7 @@ const byWeight = (nodes: readonly FlameNode[]): FlameNode[] =>
   nodes.filter((node) => node.kind !== "pruned").sort((x, y) => y.value - x.value);
 
 /** Return the visible rows: the root and the children of open nodes, heaviest first, at most `limit`. */
-export function callRows(root: FlameNode, open: ReadonlySet<FlameNode["id"]>, limit: number): CallRow[] {
+export function listCallRows(root: FlameNode, open: ReadonlySet<FlameNode["id"]>, limit: number): CallRow[] {
   const rows: CallRow[] = [];
   const stack: { node: FlameNode; depth: number }[] = [{ node: root, depth: 0 }];
   for (let item = stack.pop(); item && rows.length < limit; item = stack.pop()) {
@@ -27,7 +27,7 @@ export function callRows(root: FlameNode, open: ReadonlySet<FlameNode["id"]>, li
 }
 
 /** Return the initially open nodes: from the root to the heaviest child, while it has `share` or more of its parent. */
-export function heaviestPath(root: FlameNode, share = 0.25, most = 100): Set<FlameNode["id"]> {
+export function findHeaviestPath(root: FlameNode, share = 0.25, most = 100): Set<FlameNode["id"]> {
   const open = new Set<FlameNode["id"]>();
   for (let node: FlameNode | undefined = root; node && open.size < most; ) {
     open.add(node.id);

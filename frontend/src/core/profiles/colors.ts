@@ -1,5 +1,5 @@
 /** Colors of frames by kind or by module. For colors of comparisons see `deltaFill`. */
-import { type FlameNode, type FrameKind, frameFill, hash01, type Scheme, walk } from "./flame";
+import { type FlameNode, type FrameKind, frameFill, hashToUnit, type Scheme, walk } from "./flame";
 
 export const COLORS = ["kind", "module"] as const;
 export type ColorBy = (typeof COLORS)[number];
@@ -20,15 +20,15 @@ export const frameLabel = (node: FlameNode): string =>
 /** Return the color of a module. The hue is a hash of its file name. */
 export function moduleFill(module: string, scheme: Scheme): string {
   const name = moduleName(module);
-  const hue = Math.round(hash01(name) * 360);
-  const step = hash01(`${name}.`) * 8;
+  const hue = Math.round(hashToUnit(name) * 360);
+  const step = hashToUnit(`${name}.`) * 8;
   return scheme === "dark"
     ? `hsl(${hue} 42% ${(58 + step).toFixed(0)}%)`
     : `hsl(${hue} 60% ${(74 + step).toFixed(0)}%)`;
 }
 
 /** Return the color of a frame by kind or module. Kernel frames and frames without a symbol always use their kind. */
-export function fillOf(node: FlameNode, by: ColorBy, scheme: Scheme): string {
+export function chooseFrameFill(node: FlameNode, by: ColorBy, scheme: Scheme): string {
   const kind: FrameKind = node.above ? "pruned" : node.kind;
   const isNamed = kind === "user" || kind === "inlined" || kind === "jit";
   if (by === "module" && node.module && isNamed) return moduleFill(node.module, scheme);
@@ -44,7 +44,7 @@ export interface LegendItem {
 }
 
 /** Return the `limit` modules with the largest self weight in a tree. */
-export function moduleLegend(root: FlameNode, scheme: Scheme, limit: number): LegendItem[] {
+export function listLegendModules(root: FlameNode, scheme: Scheme, limit: number): LegendItem[] {
   const sums = new Map<string, { self: number; node: FlameNode }>();
   for (const { node } of walk(root)) {
     if (!node.module || node.above || node.kind === "pruned") continue;
@@ -59,6 +59,6 @@ export function moduleLegend(root: FlameNode, scheme: Scheme, limit: number): Le
       module,
       name: moduleName(module),
       self,
-      fill: fillOf(node, "module", scheme),
+      fill: chooseFrameFill(node, "module", scheme),
     }));
 }

@@ -1,6 +1,6 @@
 /** Comparison of two profiles: A is before, B after. Weights are normalized by the total of each side. */
 
-import { duration, number, percent } from "../text/format";
+import { formatDuration, formatNumber, formatPercent } from "../text/format";
 import type { Message } from "../text/messages";
 import type { FlameNode, PathStep } from "./flame";
 
@@ -13,7 +13,7 @@ export interface DiffState {
   failure: Message | null;
 }
 
-export const isBuilt = ({ state }: DiffState): boolean => state === "ready" || state === "failed";
+export const isComparisonBuilt = ({ state }: DiffState): boolean => state === "ready" || state === "failed";
 
 /** Divisor of weights: samples, CPU seconds, seconds of the recording, or units of work. */
 export const NORMALIZATIONS = ["share", "cpu", "wall", "work"] as const;
@@ -45,26 +45,26 @@ export interface DiffPath {
 }
 
 /** Return the text of a normalized weight: a share of samples or CPU time, or a rate per second or per request. */
-export function rate(value: number, { normalize, unit }: DiffHead): string {
-  if (normalize === "share" || normalize === "cpu") return percent(value);
-  return `${unit === "ns" ? duration(value) : number(value)}/${normalize === "wall" ? "s" : "req"}`;
+export function formatWeight(value: number, { normalize, unit }: DiffHead): string {
+  if (normalize === "share" || normalize === "cpu") return formatPercent(value);
+  return `${unit === "ns" ? formatDuration(value) : formatNumber(value)}/${normalize === "wall" ? "s" : "req"}`;
 }
 
-const divided = (weight: number, exposure: number): number => (exposure > 0 ? weight / exposure : 0);
+const divideByExposure = (weight: number, exposure: number): number => (exposure > 0 ? weight / exposure : 0);
 
 /** Return the text of a difference with its sign, such as `▲ +28.1 %`; `0 %` for no difference. */
-export function signedRate(delta: number, head: DiffHead): string {
+export function formatWeightChange(delta: number, head: DiffHead): string {
   const sign = delta > 0 ? "▲ +" : delta < 0 ? "▼ −" : "";
-  return `${sign}${rate(Math.abs(delta), head)}`;
+  return `${sign}${formatWeight(Math.abs(delta), head)}`;
 }
 
 /** Return both sides of a frame as text, such as `A 12.1 % → B 40.2 %  ▲ +28.1 %`. */
-export function sidesOf(node: Pick<FlameNode, "a" | "b" | "delta">, head: DiffHead): string {
-  const a = divided(node.a ?? 0, head.exposure_a);
-  const b = divided(node.b ?? 0, head.exposure_b);
-  return `A ${rate(a, head)} → B ${rate(b, head)}  ${signedRate(node.delta ?? b - a, head)}`;
+export function formatBothSides(node: Pick<FlameNode, "a" | "b" | "delta">, head: DiffHead): string {
+  const a = divideByExposure(node.a ?? 0, head.exposure_a);
+  const b = divideByExposure(node.b ?? 0, head.exposure_b);
+  return `A ${formatWeight(a, head)} → B ${formatWeight(b, head)}  ${formatWeightChange(node.delta ?? b - a, head)}`;
 }
 
 /** Return the text of the normalized weight of a side. */
-export const sideRate = (weight: number, side: "a" | "b", head: DiffHead): string =>
-  rate(divided(weight, side === "a" ? head.exposure_a : head.exposure_b), head);
+export const formatSideWeight = (weight: number, side: "a" | "b", head: DiffHead): string =>
+  formatWeight(divideByExposure(weight, side === "a" ? head.exposure_a : head.exposure_b), head);

@@ -1,9 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { callRows, heaviestPath } from "./callTree";
-import { fillOf, frameLabel, moduleLegend, moduleName } from "./colors";
-import { type FlameNode, frameFill, matchingIds, type PathStep, pathTo, zoomWithin } from "./flame";
-import { exactPattern, FRAME_ACTS, frameAct, keyOf } from "./frameKeys";
-import { binBox, peakOf, trackLabel } from "./sampleTracks";
+import { findHeaviestPath, listCallRows } from "./callTree";
+import { chooseFrameFill, frameLabel, listLegendModules, moduleName } from "./colors";
+import {
+  type FlameNode,
+  findFramePath,
+  findMatchingFrames,
+  frameFill,
+  type PathStep,
+  zoomLoadedTree,
+} from "./flame";
+import { FRAME_ACTIONS, findFrameAction, frameActionKey, toExactPattern } from "./frameKeys";
+import { computeBinBox, findPeakBinCount, trackLabel } from "./sampleTracks";
 
 const node = (id: number, name: string, value: number, more: Partial<FlameNode> = {}): FlameNode => ({
   id,
@@ -31,22 +38,22 @@ const tree = node(0, "all", 100, {
 describe("colors by module", () => {
   it("are equal for frames of a module, and unchanged for unnamed and kernel frames", () => {
     const ssl = node(9, "SSL_write", 1, { module: "/usr/lib/libssl.so.3" });
-    expect(fillOf(ssl, "module", "light")).toBe(
-      fillOf(tree.children?.[0]?.children?.[0] as FlameNode, "module", "light"),
+    expect(chooseFrameFill(ssl, "module", "light")).toBe(
+      chooseFrameFill(tree.children?.[0]?.children?.[0] as FlameNode, "module", "light"),
     );
-    expect(fillOf(ssl, "module", "light")).not.toBe(fillOf(ssl, "kind", "light"));
+    expect(chooseFrameFill(ssl, "module", "light")).not.toBe(chooseFrameFill(ssl, "kind", "light"));
     const unnamed = node(9, "libssl.so.3+0x1", 1, { module: "/usr/lib/libssl.so.3", kind: "unknown" });
-    expect(fillOf(unnamed, "module", "dark")).toBe(frameFill("unknown", "", "dark"));
+    expect(chooseFrameFill(unnamed, "module", "dark")).toBe(frameFill("unknown", "", "dark"));
     const kernel = node(9, "do_read", 1, { module: "[kernel.kallsyms]", kind: "kernel" });
-    expect(fillOf(kernel, "module", "dark")).toBe(fillOf(kernel, "kind", "dark"));
+    expect(chooseFrameFill(kernel, "module", "dark")).toBe(chooseFrameFill(kernel, "kind", "dark"));
   });
   it("have a legend sorted by self weight", () => {
-    const items = moduleLegend(tree, "light", 5);
+    const items = listLegendModules(tree, "light", 5);
     expect(items.map((item) => [item.name, item.self])).toEqual([
       ["libssl.so.3", 50],
       ["feed", 20],
     ]);
-    expect(moduleLegend(tree, "light", 1)).toHaveLength(1);
+    expect(listLegendModules(tree, "light", 1)).toHaveLength(1);
   });
   it("name a module by its file name, and an unknown frame by its module", () => {
     expect(moduleName("/usr/bin/feed (deleted)")).toBe("feed");
@@ -58,37 +65,37 @@ describe("colors by module", () => {
 
 describe("paths and matches", () => {
   it("return the frames from the root to a frame", () => {
-    expect(pathTo(tree, 3).map((item) => item.name)).toEqual(["all", "main", "feed+0x12"]);
-    expect(pathTo(tree, 4).map((item) => item.name)).toEqual(["all", "swapper"]);
-    expect(pathTo(tree, 77)).toEqual([]);
+    expect(findFramePath(tree, 3).map((item) => item.name)).toEqual(["all", "main", "feed+0x12"]);
+    expect(findFramePath(tree, 4).map((item) => item.name)).toEqual(["all", "swapper"]);
+    expect(findFramePath(tree, 77)).toEqual([]);
   });
   it("zoom within the loaded tree until the server responds", () => {
     const whole: { tree: FlameNode; path: PathStep[] } = { tree, path: [] };
-    const zoomed = zoomWithin(whole, ["main", "SSL_read"]);
+    const zoomed = zoomLoadedTree(whole, ["main", "SSL_read"]);
     expect(zoomed?.tree.name).toBe("SSL_read");
     expect(zoomed?.path.map((step) => step.name)).toEqual(["all", "main"]);
-    expect(zoomWithin(zoomed as NonNullable<typeof zoomed>, ["main", "SSL_read"])?.tree.name).toBe(
+    expect(zoomLoadedTree(zoomed as NonNullable<typeof zoomed>, ["main", "SSL_read"])?.tree.name).toBe(
       "SSL_read",
     );
-    expect(zoomWithin(zoomed as NonNullable<typeof zoomed>, ["main"])).toBeUndefined();
-    expect(zoomWithin(whole, ["main", "gone"])).toBeUndefined();
+    expect(zoomLoadedTree(zoomed as NonNullable<typeof zoomed>, ["main"])).toBeUndefined();
+    expect(zoomLoadedTree(whole, ["main", "gone"])).toBeUndefined();
   });
   it("accept a part of a name or a regular expression; an invalid expression matches nothing", () => {
-    expect([...matchingIds(tree, "ssl")]).toEqual([2]);
-    expect([...matchingIds(tree, "/^(main|ssl_.*)$/")].sort()).toEqual([1, 2]);
-    expect([...matchingIds(tree, "/(/")]).toEqual([]);
+    expect([...findMatchingFrames(tree, "ssl")]).toEqual([2]);
+    expect([...findMatchingFrames(tree, "/^(main|ssl_.*)$/")].sort()).toEqual([1, 2]);
+    expect([...findMatchingFrames(tree, "/(/")]).toEqual([]);
   });
   it("match exactly one name with exactPattern", () => {
     for (const name of ["operator()", "a+0x1f", "std::vector<int>::at[abi:v1]", "x.y*"]) {
-      expect(new RegExp(exactPattern(name)).test(name)).toBe(true);
-      expect(new RegExp(exactPattern(name)).test(`${name}x`)).toBe(false);
+      expect(new RegExp(toExactPattern(name)).test(name)).toBe(true);
+      expect(new RegExp(toExactPattern(name)).test(`${name}x`)).toBe(false);
     }
   });
 });
 
 it("opens the heaviest calls and lists only children of open nodes, without pruned nodes", () => {
-  expect([...heaviestPath(tree)]).toEqual([0, 1, 2]);
-  const rows = callRows(tree, new Set([0, 1]), 100);
+  expect([...findHeaviestPath(tree)]).toEqual([0, 1, 2]);
+  const rows = listCallRows(tree, new Set([0, 1]), 100);
   expect(rows.map((row) => [row.node.name, row.depth, row.hasChildren])).toEqual([
     ["all", 0, true],
     ["main", 1, true],
@@ -96,23 +103,23 @@ it("opens the heaviest calls and lists only children of open nodes, without prun
     ["feed+0x12", 2, false],
     ["swapper", 1, false],
   ]);
-  expect(callRows(tree, new Set([0, 1]), 2)).toHaveLength(2);
+  expect(listCallRows(tree, new Set([0, 1]), 2)).toHaveLength(2);
 });
 
 it("maps the key of each action back to the action", () => {
-  for (const act of FRAME_ACTS) {
-    const key = keyOf(act);
-    if (key && key !== "Enter") expect(frameAct(key)).toBe(act);
+  for (const act of FRAME_ACTIONS) {
+    const key = frameActionKey(act);
+    if (key && key !== "Enter") expect(findFrameAction(key)).toBe(act);
   }
-  expect(frameAct("w")).toBeUndefined();
+  expect(findFrameAction("w")).toBeUndefined();
 });
 
 it("returns the position of bins on the shared time axis, and the peak of all tracks", () => {
   const track = { cpu: -1, pid: 7, tid: 9, comm: "feed", weight: 6, counts: [1, 5] };
   const data = { t0_ns: 100, bin_ns: 10, tracks: [track] };
-  expect(binBox(data, 1, { from: 90, to: 190 }, 1000)).toEqual({ left: 200, right: 300 });
-  expect(peakOf(data)).toBe(5);
-  expect(peakOf({ ...data, tracks: [] })).toBe(1);
+  expect(computeBinBox(data, 1, { from: 90, to: 190 }, 1000)).toEqual({ left: 200, right: 300 });
+  expect(findPeakBinCount(data)).toBe(5);
+  expect(findPeakBinCount({ ...data, tracks: [] })).toBe(1);
   expect([
     trackLabel(track, "thread"),
     trackLabel(track, "process"),

@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  deltaExtent,
   deltaFill,
   deltaGlyph,
   type FlameNode,
   findFrame,
+  findMaximumDelta,
+  findNeighbor,
   frameFill,
-  markedDelta,
-  neighbour,
-  underAncestors,
+  nestUnderAncestors,
+  significantDelta,
   walk,
 } from "./flame";
 
@@ -63,8 +63,8 @@ describe("colors of a comparison", () => {
       { ...leaf(5, "pruned", 1, 0.6), verdict: null },
     ];
     const root = { ...changed(leaf(0, "all", 1, 0.9)), above: true, children };
-    expect(deltaExtent(root)).toBe(0.3);
-    expect([root, ...children].map(markedDelta)).toEqual([0, -0.3, 0, 0, 0]);
+    expect(findMaximumDelta(root)).toBe(0.3);
+    expect([root, ...children].map(significantDelta)).toEqual([0, -0.3, 0, 0, 0]);
   });
 });
 
@@ -81,13 +81,13 @@ it("returns the same color for the same name, and a different hue for each kind"
 
 describe("neighbour", () => {
   it("returns the widest child, the parent, or a sibling in display order", () => {
-    expect(neighbour(tree, 0, "child")?.name).toBe("main");
-    expect(neighbour(tree, 1, "child")?.name).toBe("a");
-    expect(neighbour(tree, 3, "next")?.name).toBe("b");
-    expect(neighbour(tree, 3, "previous")).toBeUndefined();
-    expect(neighbour(tree, 2, "parent")?.name).toBe("main");
-    expect(neighbour(tree, 0, "parent")).toBeUndefined();
-    expect(neighbour(tree, 99, "child")).toBeUndefined();
+    expect(findNeighbor(tree, 0, "child")?.name).toBe("main");
+    expect(findNeighbor(tree, 1, "child")?.name).toBe("a");
+    expect(findNeighbor(tree, 3, "next")?.name).toBe("b");
+    expect(findNeighbor(tree, 3, "previous")).toBeUndefined();
+    expect(findNeighbor(tree, 2, "parent")?.name).toBe("main");
+    expect(findNeighbor(tree, 0, "parent")).toBeUndefined();
+    expect(findNeighbor(tree, 99, "child")).toBeUndefined();
   });
   it("supports stacks of 20,000 frames", () => {
     let deep: FlameNode = leaf(20000, "end", 1);
@@ -99,7 +99,7 @@ describe("neighbour", () => {
 
 it("places the zoomed frame below its ancestors, each with the full width", () => {
   const zoomed = leaf(3, "a", 6);
-  const tree = underAncestors(
+  const tree = nestUnderAncestors(
     [
       { id: 0, name: "all" },
       { id: 1, name: "main" },
@@ -111,5 +111,5 @@ it("places the zoomed frame below its ancestors, each with the full width", () =
     ["main", 6, true],
     ["a", 6, false],
   ]);
-  expect(underAncestors([], zoomed)).toBe(zoomed);
+  expect(nestUnderAncestors([], zoomed)).toBe(zoomed);
 });

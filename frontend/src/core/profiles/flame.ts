@@ -40,7 +40,7 @@ export interface PathStep {
 }
 
 /** Return the zoomed frame as the leaf of a column of its ancestors, each with the full width. */
-export function underAncestors(path: readonly PathStep[], tree: FlameNode): FlameNode {
+export function nestUnderAncestors(path: readonly PathStep[], tree: FlameNode): FlameNode {
   let node = tree;
   for (let i = path.length - 1; i >= 0; i -= 1) {
     const step = path[i];
@@ -63,7 +63,7 @@ export function underAncestors(path: readonly PathStep[], tree: FlameNode): Flam
  * Return the part of a loaded tree below the path `names`, to display it until the server responds to a zoom. `names`
  * starts below the root. Returns undefined if the tree does not contain the frame.
  */
-export function zoomWithin<T extends { tree: FlameNode; path?: readonly PathStep[] | undefined }>(
+export function zoomLoadedTree<T extends { tree: FlameNode; path?: readonly PathStep[] | undefined }>(
   present: T,
   names: readonly string[],
 ): T | undefined {
@@ -97,7 +97,7 @@ export function* walk(
 }
 
 /** Return the nodes from the root to a frame, including it, or [] if the tree does not contain the id. */
-export function pathTo(root: FlameNode, id: FlameNode["id"]): FlameNode[] {
+export function findFramePath(root: FlameNode, id: FlameNode["id"]): FlameNode[] {
   const path: FlameNode[] = [];
   for (const { node, depth } of walk(root)) {
     path.length = depth;
@@ -113,7 +113,7 @@ export function findFrame(root: FlameNode, id: FlameNode["id"]): FlameNode | und
 }
 
 /** Return the ids of frames whose name contains `text`, case-insensitive. */
-export function namesWith(root: FlameNode, text: string): Set<FlameNode["id"]> {
+export function findFramesByName(root: FlameNode, text: string): Set<FlameNode["id"]> {
   const needle = text.toLowerCase();
   const matches = new Set<FlameNode["id"]>();
   for (const { node } of walk(root)) if (node.name.toLowerCase().includes(needle)) matches.add(node.id);
@@ -121,12 +121,12 @@ export function namesWith(root: FlameNode, text: string): Set<FlameNode["id"]> {
 }
 
 /** Return the regular expression in a search such as `/^malloc/`, or undefined if it is plain text. */
-export const patternOf = (q: string): string | undefined => /^\/(.+)\/$/.exec(q)?.[1];
+export const parseSearchPattern = (q: string): string | undefined => /^\/(.+)\/$/.exec(q)?.[1];
 
 /** Return the ids of frames that match a search, for trees whose ids the search of the server does not know. */
-export function matchingIds(root: FlameNode, q: string): Set<FlameNode["id"]> {
-  const pattern = patternOf(q);
-  if (pattern === undefined) return namesWith(root, q);
+export function findMatchingFrames(root: FlameNode, q: string): Set<FlameNode["id"]> {
+  const pattern = parseSearchPattern(q);
+  if (pattern === undefined) return findFramesByName(root, q);
   const matches = new Set<FlameNode["id"]>();
   try {
     const regexp = new RegExp(pattern, "i");
@@ -140,24 +140,28 @@ export function matchingIds(root: FlameNode, q: string): Set<FlameNode["id"]> {
 export type Direction = "parent" | "child" | "next" | "previous";
 
 /** Return the frame that an arrow key moves to: the parent, the widest child, or a sibling in display order. */
-export function neighbour(root: FlameNode, id: FlameNode["id"], direction: Direction): FlameNode | undefined {
+export function findNeighbor(
+  root: FlameNode,
+  id: FlameNode["id"],
+  direction: Direction,
+): FlameNode | undefined {
   for (const { node, parent } of walk(root)) {
     if (node.id !== id) continue;
     if (direction === "parent") return parent ?? undefined;
     if (direction === "child")
       return node.children?.reduce((best, child) => (child.value > best.value ? child : best));
-    const row = visibleFrames(parent?.children ?? [node]);
+    const row = sortFrames(parent?.children ?? [node]);
     return row[row.indexOf(node) + (direction === "next" ? 1 : -1)];
   }
   return undefined;
 }
 
 /** Return siblings in display order: by name. The x axis of a flame graph is not time. */
-export const visibleFrames = (nodes: readonly FlameNode[]): FlameNode[] =>
+export const sortFrames = (nodes: readonly FlameNode[]): FlameNode[] =>
   [...nodes].sort((x, y) => (x.name < y.name ? -1 : x.name > y.name ? 1 : 0));
 
 /** Return the FNV-1a hash of the UTF-16 code units of a text, scaled to 0..1. */
-export function hash01(text: string): number {
+export function hashToUnit(text: string): number {
   let h = 0x811c9dc5;
   for (let i = 0; i < text.length; i += 1) {
     h ^= text.charCodeAt(i);
@@ -171,7 +175,7 @@ export function hash01(text: string): number {
  * shade is a hash of the name and has no meaning.
  */
 export function frameFill(kind: FrameKind, name: string, scheme: Scheme): string {
-  const spread = hash01(name);
+  const spread = hashToUnit(name);
   const dark = scheme === "dark";
   switch (kind) {
     case "kernel":
@@ -191,31 +195,31 @@ export function frameFill(kind: FrameKind, name: string, scheme: Scheme): string
   }
 }
 
-const NEUTRAL = { light: [222, 225, 229], dark: [132, 140, 150] } as const;
-const GREW = { light: [232, 92, 80], dark: [240, 96, 82] } as const;
-const SHRANK = { light: [88, 150, 232], dark: [84, 156, 242] } as const;
+const NEUTRAL_COLOR = { light: [222, 225, 229], dark: [132, 140, 150] } as const;
+const GROWTH_COLOR = { light: [232, 92, 80], dark: [240, 96, 82] } as const;
+const SHRINKAGE_COLOR = { light: [88, 150, 232], dark: [84, 156, 242] } as const;
 
 /**
  * Return the color of a frame in a comparison: red if B has more than A, blue if less, gray if not significant. `delta`
- * is the result of `markedDelta`, `extent` the largest delta in the graph. The square root keeps small changes visible.
- * Red and blue are distinguishable with all common types of color blindness.
+ * is the result of `significantDelta`, `extent` the largest delta in the graph. The square root keeps small changes
+ * visible. Red and blue are distinguishable with all common types of color blindness.
  */
 export function deltaFill(delta: number, extent: number, scheme: Scheme): string {
-  const from = NEUTRAL[scheme];
+  const from = NEUTRAL_COLOR[scheme];
   if (!Number.isFinite(delta) || delta === 0 || extent <= 0) return rgb(from);
-  const to = delta > 0 ? GREW[scheme] : SHRANK[scheme];
+  const to = delta > 0 ? GROWTH_COLOR[scheme] : SHRINKAGE_COLOR[scheme];
   const t = Math.sqrt(Math.min(1, Math.abs(delta) / extent));
   return rgb([0, 1, 2].map((i) => Math.round((from[i] ?? 0) + ((to[i] ?? 0) - (from[i] ?? 0)) * t)));
 }
 
 /** Return the delta of a frame if it is significant, else 0. Ancestors of the zoomed frame have 0. */
-export const markedDelta = (node: FlameNode): number =>
+export const significantDelta = (node: FlameNode): number =>
   node.above || node.verdict !== "changed" ? 0 : (node.delta ?? 0);
 
 /** Return the largest significant delta of a tree, which has the strongest color. */
-export function deltaExtent(root: FlameNode): number {
+export function findMaximumDelta(root: FlameNode): number {
   let extent = 0;
-  for (const { node } of walk(root)) extent = Math.max(extent, Math.abs(markedDelta(node)));
+  for (const { node } of walk(root)) extent = Math.max(extent, Math.abs(significantDelta(node)));
   return extent;
 }
 

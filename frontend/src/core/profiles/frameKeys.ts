@@ -1,7 +1,8 @@
 /** Actions on a frame, available in its menu and in part with a key. */
-export const FRAME_ACTS = [
+export const FRAME_ACTIONS = [
   "zoom",
   "sandwich",
+  "code",
   "focus",
   "hide",
   "only",
@@ -10,20 +11,21 @@ export const FRAME_ACTS = [
   "copyName",
   "copyStack",
 ] as const;
-export type FrameAct = (typeof FRAME_ACTS)[number];
+export type FrameAction = (typeof FRAME_ACTIONS)[number];
 
-const KEYS: Readonly<Record<string, FrameAct>> = {
+const KEYS: Readonly<Record<string, FrameAction>> = {
   c: "sandwich",
+  i: "code",
   f: "focus",
   h: "hide",
   o: "only",
   m: "module",
 };
 
-export const frameAct = (key: string): FrameAct | undefined => KEYS[key];
+export const findFrameAction = (key: string): FrameAction | undefined => KEYS[key];
 
-export const keyOf = (act: FrameAct): string =>
+export const frameActionKey = (act: FrameAction): string =>
   act === "zoom" ? "Enter" : (Object.entries(KEYS).find(([, known]) => known === act)?.[0] ?? "");
 
 /** Return an RE2 pattern that matches exactly this name. */
-export const exactPattern = (name: string): string => `^${name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")}$`;
+export const toExactPattern = (name: string): string => `^${name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")}$`;

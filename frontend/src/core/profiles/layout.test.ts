@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { FlameNode } from "./flame";
-import { boxAt, countBoxes, fitText, layOutFrames } from "./layout";
+import { countBoxes, findBoxAt, fitText, layOutFrames } from "./layout";
 
 let next = 0;
 const make = (name: string, self: number, children: FlameNode[]): FlameNode => ({
@@ -34,7 +34,7 @@ it("places frames side by side within their callers, and returns the box at a po
         level.forEach((box, at) => {
           const left = level[at - 1];
           if (left) expect(left.x + left.width).toBeLessThanOrEqual(box.x + 1e-6);
-          expect(boxAt(level, box.x + box.width / 2)).toBe(box);
+          expect(findBoxAt(level, box.x + box.width / 2)).toBe(box);
           for (const child of box.node.children ?? []) {
             const inner = boxes.get(child.id);
             if (!inner) continue;
@@ -43,8 +43,8 @@ it("places frames side by side within their callers, and returns the box at a po
           }
         });
       }
-      expect(boxAt(levels[0], -1)).toBeUndefined();
-      expect(boxAt(levels[0], width)).toBeUndefined();
+      expect(findBoxAt(levels[0], -1)).toBeUndefined();
+      expect(findBoxAt(levels[0], width)).toBeUndefined();
       expect(countBoxes(tree, width, 0.5)).toBe(boxes.size);
     }),
   );

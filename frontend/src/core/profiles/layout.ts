@@ -1,7 +1,7 @@
 /** Layout of the frames of a flame graph. Rendering and hit tests use the same boxes. */
-import { type FlameNode, visibleFrames } from "./flame";
+import { type FlameNode, sortFrames } from "./flame";
 
-export interface Box {
+export interface FrameBox {
   node: FlameNode;
   /** Left edge and width in px. */
   x: number;
@@ -9,18 +9,18 @@ export interface Box {
 }
 
 /** Boxes by level, each level from left to right. */
-export type Levels = readonly (readonly Box[])[];
+export type FrameLevels = readonly (readonly FrameBox[])[];
 
 /** Return the boxes of all frames that are at least `least` px wide. The root is `width` px wide. */
-export function layOutFrames(root: FlameNode, width: number, least: number): Levels {
-  const levels: Box[][] = [[{ node: root, x: 0, width }]];
+export function layOutFrames(root: FlameNode, width: number, least: number): FrameLevels {
+  const levels: FrameBox[][] = [[{ node: root, x: 0, width }]];
   for (let above = levels[0]; above && above.length > 0; above = levels.at(-1)) {
-    const next: Box[] = [];
+    const next: FrameBox[] = [];
     for (const box of above) {
       const children = box.node.children;
       if (!children || children.length === 0 || box.node.value <= 0) continue;
       let x = box.x;
-      for (const node of children.length > 1 ? visibleFrames(children) : children) {
+      for (const node of children.length > 1 ? sortFrames(children) : children) {
         const wide = (node.value / box.node.value) * box.width;
         if (wide >= least) next.push({ node, x, width: wide });
         x += wide;
@@ -33,13 +33,13 @@ export function layOutFrames(root: FlameNode, width: number, least: number): Lev
 }
 
 /** Return the box of a level at `x`, or undefined, by binary search. */
-export function boxAt(level: readonly Box[] | undefined, x: number): Box | undefined {
+export function findBoxAt(level: readonly FrameBox[] | undefined, x: number): FrameBox | undefined {
   if (!level) return undefined;
   let low = 0;
   let high = level.length - 1;
   while (low <= high) {
     const middle = (low + high) >> 1;
-    const box = level[middle] as Box;
+    const box = level[middle] as FrameBox;
     if (x < box.x) high = middle - 1;
     else if (x >= box.x + box.width) low = middle + 1;
     else return box;

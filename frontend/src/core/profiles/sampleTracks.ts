@@ -17,7 +17,7 @@ export interface TracksData {
 }
 
 /** Return the position of a bin on the shared time axis, in px. */
-export function binBox(
+export function computeBinBox(
   data: TracksData,
   bin: number,
   whole: Range,
@@ -30,7 +30,7 @@ export function binBox(
 }
 
 /** Return the largest count of all bins, at least 1. All tracks use this scale, so that they are comparable. */
-export function peakOf(data: TracksData): number {
+export function findPeakBinCount(data: TracksData): number {
   let peak = 1;
   for (const track of data.tracks) for (const value of track.counts) if (value > peak) peak = value;
   return peak;

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import {
-  describeMeasure,
+  createScale,
+  exceedanceRatio,
+  fillSummary,
   groupBy,
-  measureParts,
-  scaleOf,
+  hasThreshold,
+  parseMeasure,
   sortBySeverity,
-  timesBeyond,
   toFigures,
-  wasCompared,
 } from "./figures";
 
 const finding = (unit: string, value: number, detail: Record<string, unknown> = {}) => ({
@@ -21,23 +21,23 @@ const finding = (unit: string, value: number, detail: Record<string, unknown> = 
 
 describe("describeMeasure", () => {
   it("omits the unit if the text after the number names it", () => {
-    expect(describeMeasure("{value} connections a second", finding("per_s", 1586.13))).toBe(
+    expect(fillSummary("{value} connections a second", finding("per_s", 1586.13))).toBe(
       "1,586 connections a second",
     );
-    expect(describeMeasure("waits {value} ms, over {threshold} ms", finding("ms", 44.1))).toBe(
+    expect(fillSummary("waits {value} ms, over {threshold} ms", finding("ms", 44.1))).toBe(
       "waits 44.1 ms, over 5 ms",
     );
-    expect(describeMeasure("每次等待 {value} 毫秒", finding("ms", 44.1))).toBe("每次等待 44.1 毫秒");
+    expect(fillSummary("每次等待 {value} 毫秒", finding("ms", 44.1))).toBe("每次等待 44.1 毫秒");
   });
 
   it("appends the unit if the text does not name it", () => {
-    expect(describeMeasure("holds {value} of memory", finding("bytes", 2 ** 31))).toBe(
+    expect(fillSummary("holds {value} of memory", finding("bytes", 2 ** 31))).toBe(
       "holds 2\u2009GiB of memory",
     );
   });
 
   it("fills in subject and details, and keeps unknown placeholders", () => {
-    expect(describeMeasure("{dev}: {tasks} by {who}", finding("count", 1, { tasks: 12911 }))).toBe(
+    expect(fillSummary("{dev}: {tasks} by {who}", finding("count", 1, { tasks: 12911 }))).toBe(
       "sda: 12,911 by {who}",
     );
   });
@@ -49,24 +49,24 @@ describe("numbers of a finding", () => {
     const related = { ...numbers[0]!, op: null, threshold: null, subject: {} };
     const [own, other] = toFigures({ ...rest, numbers: [...numbers, related] });
     expect([own?.subject, other?.subject]).toEqual([{ dev: "sda" }, {}]);
-    expect([own, other].map((figure) => figure && wasCompared(figure))).toEqual([true, false]);
-    expect(describeMeasure("over {threshold} ms", { ...rest, numbers: [related] })).toBe("over – ms");
+    expect([own, other].map((figure) => figure && hasThreshold(figure))).toEqual([true, false]);
+    expect(fillSummary("over {threshold} ms", { ...rest, numbers: [related] })).toBe("over – ms");
   });
 });
 
 describe("measureParts", () => {
   it("splits a measure into metric, labels, axis value and aggregation", () => {
-    expect(measureParts("disk.await_ms{dev=sda}[7].held")).toEqual({
+    expect(parseMeasure("disk.await_ms{dev=sda}[7].held")).toEqual({
       metric: "disk.await_ms",
       labels: "dev=sda",
       axis: "7",
       how: "held",
     });
-    expect(measureParts("tcp.listen_overflows_per_s.mean").metric).toBe("tcp.listen_overflows_per_s");
+    expect(parseMeasure("tcp.listen_overflows_per_s.mean").metric).toBe("tcp.listen_overflows_per_s");
   });
 
   it("does not split a derived measure", () => {
-    expect(measureParts("sched.delay_per_switch")).toMatchObject({
+    expect(parseMeasure("sched.delay_per_switch")).toMatchObject({
       metric: "sched.delay_per_switch",
       how: undefined,
     });
@@ -75,25 +75,25 @@ describe("measureParts", () => {
 
 describe("scale of a number", () => {
   it("is logarithmic for a distant threshold, and linear for a near threshold", () => {
-    const far = scaleOf([1586, 5]);
+    const far = createScale([1586, 5]);
     expect(far.log).toBe(true);
     expect(far.at(1586)).toBeGreaterThan(far.at(5));
     expect(far.at(5)).toBeGreaterThan(0.05);
-    const near = scaleOf([44, 30]);
+    const near = createScale([44, 30]);
     expect(near.log).toBe(false);
     expect(near.at(44) / near.at(30)).toBeCloseTo(44 / 30);
   });
 
   it("ends at 100 for percentages, and has zero at 0", () => {
-    expect(scaleOf([40, 20], true).at(40)).toBeCloseTo(0.4);
-    expect(scaleOf([0, 0]).at(0)).toBe(0);
+    expect(createScale([40, 20], true).at(40)).toBeCloseTo(0.4);
+    expect(createScale([0, 0]).at(0)).toBe(0);
   });
 
   it("has a ratio to the threshold in the direction of the comparison", () => {
-    expect(timesBeyond(50, 5, ">")).toBe(10);
-    expect(timesBeyond(1, 4, "<")).toBe(4);
-    expect(timesBeyond(3, 0, ">")).toBeUndefined();
-    expect(timesBeyond(3, 4, ">")).toBeUndefined();
+    expect(exceedanceRatio(50, 5, ">")).toBe(10);
+    expect(exceedanceRatio(1, 4, "<")).toBe(4);
+    expect(exceedanceRatio(3, 0, ">")).toBeUndefined();
+    expect(exceedanceRatio(3, 4, ">")).toBeUndefined();
   });
 });
 

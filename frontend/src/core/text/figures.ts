@@ -2,11 +2,11 @@
 
 import type { SubjectMap } from "../hosts/subject";
 import { fillTemplate } from "./fillTemplate";
-import { number, quantity } from "./format";
+import { formatNumber, formatQuantity } from "./format";
 
 type Detail = Readonly<Record<string, unknown>>;
 
-export interface SourcePlace {
+export interface SourceReference {
   readonly run?: string;
   readonly collector?: string;
   readonly artifact?: string;
@@ -32,8 +32,8 @@ export interface FindingFigure {
   readonly high?: number | null;
   readonly subject: SubjectMap;
   /** The name of the process, if the subject is only a number. */
-  readonly called: string;
-  readonly places: readonly SourcePlace[];
+  readonly processName: string;
+  readonly places: readonly SourceReference[];
 }
 
 type NumberFields = Pick<
@@ -42,9 +42,9 @@ type NumberFields = Pick<
 >;
 
 /** Number that is compared with a threshold. */
-export type Compared = FindingFigure & { readonly op: string; readonly threshold: number };
+export type ComparedFigure = FindingFigure & { readonly op: string; readonly threshold: number };
 
-export const wasCompared = (figure: FindingFigure): figure is Compared =>
+export const hasThreshold = (figure: FindingFigure): figure is ComparedFigure =>
   figure.op !== null && figure.threshold !== null;
 
 interface EvidenceLike extends NumberFields {
@@ -53,7 +53,7 @@ interface EvidenceLike extends NumberFields {
   readonly subject: SubjectMap;
   readonly detail: Detail;
   readonly artifact: string | null;
-  readonly locator: SourcePlace;
+  readonly locator: SourceReference;
 }
 
 interface FindingLike {
@@ -63,7 +63,7 @@ interface FindingLike {
   readonly numbers: readonly (NumberFields & {
     readonly measure: string;
     readonly subject?: SubjectMap | null;
-    readonly citations: readonly SourcePlace[];
+    readonly citations: readonly SourceReference[];
   })[];
 }
 
@@ -88,7 +88,7 @@ const pickNumberFields = ({
 });
 
 /** Return the 95 % interval of a number, or undefined if the number is exact. An unknown bound is null. */
-export function intervalOf({
+export function confidenceInterval({
   value,
   low = null,
   high = null,
@@ -98,7 +98,7 @@ export function intervalOf({
 }
 
 /** Return the process name in the details of a finding, or "". */
-export const calledIn = ({ comm, name }: Detail): string =>
+export const processNameOf = ({ comm, name }: Detail): string =>
   [comm, name].find((item): item is string => typeof item === "string") ?? "";
 
 export const toFigure = (item: EvidenceLike): FindingFigure => ({
@@ -106,7 +106,7 @@ export const toFigure = (item: EvidenceLike): FindingFigure => ({
   rule: item.finding,
   measure: item.metric,
   subject: item.subject,
-  called: calledIn(item.detail),
+  processName: processNameOf(item.detail),
   places: [{ ...item.locator, ...(item.artifact ? { artifact: item.artifact } : {}) }],
 });
 
@@ -116,24 +116,35 @@ export const toFigures = (finding: FindingLike): FindingFigure[] =>
     rule: finding.rule,
     measure: each.measure,
     subject: each.subject ?? finding.subject,
-    called: calledIn(finding.detail),
+    processName: processNameOf(finding.detail),
     places: each.citations,
   }));
 
-const HOWS = ["mean", "max", "min", "held", "held_below", "sum", "first", "last", "growth", "p95"] as const;
-export type How = (typeof HOWS)[number];
+const AGGREGATIONS = [
+  "mean",
+  "max",
+  "min",
+  "held",
+  "held_below",
+  "sum",
+  "first",
+  "last",
+  "growth",
+  "p95",
+] as const;
+export type Aggregation = (typeof AGGREGATIONS)[number];
 
 /** Parts of a measure: `disk.await_ms{dev=sda}[7].held` is metric, labels, axis value and aggregation. */
 export interface MeasureParts {
   readonly metric: string;
   readonly labels: string;
   readonly axis: string;
-  readonly how: How | undefined;
+  readonly how: Aggregation | undefined;
 }
 
-export function measureParts(id: string): MeasureParts {
+export function parseMeasure(id: string): MeasureParts {
   const match = /^([\w.]+?)(?:\{([^}]*)\})?(?:\[([^\]]*)\])?(?:\.([a-z0-9_]+))?$/.exec(id);
-  const how = HOWS.find((how) => how === match?.[4]);
+  const how = AGGREGATIONS.find((how) => how === match?.[4]);
   if (!match || !how) return { metric: id, labels: "", axis: "", how: undefined };
   return { metric: match[1] ?? id, labels: match[2] ?? "", axis: match[3] ?? "", how };
 }
@@ -141,15 +152,17 @@ export function measureParts(id: string): MeasureParts {
 /** Text after a number that already names its unit. */
 const NAMED =
   /^\s*(%|‰|[µnm]?s\b|us\b|min\b|[KMGT]?i?B\b|bytes?\b|(milli|micro|nano)?seconds?\b|毫秒|微秒|纳秒|秒|字节)/;
-const BARE = new Set(["per_s", "1/s", "/s", "count", "", "1", "packets_per_s", "pages_per_s"]);
+const UNITS_WITHOUT_TEXT = new Set(["per_s", "1/s", "/s", "count", "", "1", "packets_per_s", "pages_per_s"]);
 
 /** Format a number for a sentence: with its unit, unless the text after it names the unit. */
-function inText(value: number, unit: string, after: string): string {
-  return BARE.has(unit) || NAMED.test(after) ? number(value) : quantity(value, unit);
+function formatInSentence(value: number, unit: string, after: string): string {
+  return UNITS_WITHOUT_TEXT.has(unit) || NAMED.test(after)
+    ? formatNumber(value)
+    : formatQuantity(value, unit);
 }
 
 /** Fill the summary of a rule with the number, the threshold, the subject and the details of a finding. */
-export function describeMeasure(template: string, finding: FindingLike): string {
+export function fillSummary(template: string, finding: FindingLike): string {
   const own = finding.numbers[0];
   const numbers: Detail = {
     value: own?.value ?? null,
@@ -161,13 +174,13 @@ export function describeMeasure(template: string, finding: FindingLike): string 
     (name) => (name in numbers ? numbers[name] : (finding.detail[name] ?? finding.subject[name])),
     (value, name, after) => {
       if (typeof value !== "number") return String(value);
-      return own && name in numbers ? inText(value, own.unit, after) : number(value);
+      return own && name in numbers ? formatInSentence(value, own.unit, after) : formatNumber(value);
     },
   );
 }
 
 /** Above this ratio, the smaller of two numbers is not visible on a linear scale. */
-const FAR = 12;
+const LOG_SCALE_RATIO = 12;
 
 export interface Scale {
   readonly log: boolean;
@@ -176,14 +189,14 @@ export interface Scale {
 }
 
 /** Return a scale for a value, its threshold and its baseline: logarithmic if they are far apart. */
-export function scaleOf(values: readonly number[], share = false): Scale {
+export function createScale(values: readonly number[], share = false): Scale {
   const sizes = values.filter(Number.isFinite).map(Math.abs);
   const most = Math.max(...sizes, 0);
   const seen = sizes.filter((size) => size > 0);
   const least = seen.length > 0 ? Math.min(...seen) : 0;
   const clamp = (x: number) => Math.min(1, Math.max(0, x));
   if (most === 0) return { log: false, at: () => 0 };
-  if (least > 0 && most / least > FAR) {
+  if (least > 0 && most / least > LOG_SCALE_RATIO) {
     const from = Math.log10(least) - 0.5;
     const span = Math.log10(most) + 0.15 - from;
     return { log: true, at: (v) => (v === 0 ? 0 : clamp((Math.log10(Math.abs(v)) - from) / span)) };
@@ -193,7 +206,7 @@ export function scaleOf(values: readonly number[], share = false): Scale {
 }
 
 /** Return how many times a value exceeds its threshold, if the ratio is meaningful. */
-export function timesBeyond(value: number, threshold: number, op: string): number | undefined {
+export function exceedanceRatio(value: number, threshold: number, op: string): number | undefined {
   if (threshold === 0 || value === 0 || Math.sign(value) !== Math.sign(threshold)) return undefined;
   const ratio = op.startsWith("<") ? threshold / value : value / threshold;
   return ratio > 1 ? ratio : undefined;

@@ -2,11 +2,15 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import en from "../../i18n/server.en.json";
-import zh from "../../i18n/server.zh.json";
-import { describeMeasure } from "./figures";
+import enIncidents from "../../i18n/server.incidents.en.json";
+import zhIncidents from "../../i18n/server.incidents.zh.json";
+import enRequests from "../../i18n/server.requests.en.json";
+import zhRequests from "../../i18n/server.requests.zh.json";
+import enRuns from "../../i18n/server.runs.en.json";
+import zhRuns from "../../i18n/server.runs.zh.json";
+import { fillSummary } from "./figures";
 import { fillTemplate } from "./fillTemplate";
-import { fill } from "./messageText";
+import { fillPlaceholders } from "./messageText";
 
 interface Case {
   readonly template: string;
@@ -18,12 +22,16 @@ interface Case {
 const SHARED = resolve(import.meta.dirname, "../../../../backend/culprit/tests/domain/fill_cases.json");
 const CASES = JSON.parse(readFileSync(SHARED, "utf8")) as Case[];
 const EMPTY_BRACKETS = /[(（][\s,–]*[)）]/;
-const templates = fc.constantFrom(...Object.values(en), ...Object.values(zh));
+const templates = fc.constantFrom(
+  ...[enIncidents, zhIncidents, enRequests, zhRequests, enRuns, zhRuns].flatMap((texts) =>
+    Object.values(texts),
+  ),
+);
 const values = fc.constantFrom("", " ", null, "x", 0, 2.5);
 
 describe("template with empty values", () => {
   it.each(CASES)("is filled as by the server: $template", ({ template, params, text }) => {
-    expect(fill(template, params)).toBe(text);
+    expect(fillPlaceholders(template, params)).toBe(text);
   });
 
   it("has no empty parentheses in any message of the server", () => {
@@ -51,6 +59,6 @@ describe("template with empty values", () => {
       numbers: [{ ...number, sample_count: 8, citations: [] }],
     };
     const summary = "{value} % is in the collector ({frames}); mainly {by} ({policy}).";
-    expect(describeMeasure(summary, finding)).toBe("3 % is in the collector; mainly –.");
+    expect(fillSummary(summary, finding)).toBe("3 % is in the collector; mainly –.");
   });
 });

@@ -4,7 +4,7 @@ import { NO_VALUE } from "./format";
 
 /** ASCII and full-width (Chinese) parentheses, with the space before them. */
 const BRACKETS = /\s*[(（]([^()（）]*)[)）]/g;
-const PLACE = /\{(\w+)\}/g;
+const PLACEHOLDER = /\{(\w+)\}/g;
 const WORD = /[\p{L}\p{N}_]/u;
 
 /** Return whether a value is missing or consists of spaces. */
@@ -23,11 +23,11 @@ export function fillTemplate(
   format: (value: unknown, name: string, after: string) => string = String,
 ): string {
   const whole = template.replace(BRACKETS, (group, inside: string) => {
-    const names = [...inside.matchAll(PLACE)].map((match) => match[1] ?? "");
+    const names = [...inside.matchAll(PLACEHOLDER)].map((match) => match[1] ?? "");
     const isHole = names.length > 0 && names.every((name) => isEmptyValue(lookUp(name)));
-    return isHole && !WORD.test(inside.replace(PLACE, "")) ? "" : group;
+    return isHole && !WORD.test(inside.replace(PLACEHOLDER, "")) ? "" : group;
   });
-  return whole.replace(PLACE, (place, name: string, at: number) => {
+  return whole.replace(PLACEHOLDER, (place, name: string, at: number) => {
     const value = lookUp(name);
     if (value === undefined) return place;
     return isEmptyValue(value) ? NO_VALUE : format(value, name, whole.slice(at + place.length));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fill, messageText } from "./messageText";
+import { fillPlaceholders, messageText } from "./messageText";
 
 describe("messages of the server", () => {
   it("are filled with their parameters", () => {
@@ -9,7 +9,7 @@ describe("messages of the server", () => {
   });
 
   it("keep placeholders without a parameter", () => {
-    expect(fill("{tool} on {host}", { tool: "perf" })).toBe("perf on {host}");
+    expect(fillPlaceholders("{tool} on {host}", { tool: "perf" })).toBe("perf on {host}");
   });
 
   it("display an unknown key with its parameters", () => {
@@ -19,6 +19,6 @@ describe("messages of the server", () => {
   });
 
   it("do not interpret placeholders in parameters", () => {
-    expect(fill("{a}", { a: "{b}<script>", b: "x" })).toBe("{b}<script>");
+    expect(fillPlaceholders("{a}", { a: "{b}<script>", b: "x" })).toBe("{b}<script>");
   });
 });

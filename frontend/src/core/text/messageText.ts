@@ -4,7 +4,7 @@ import type { MessageLike } from "./messages";
 export type MessageTexts = Readonly<Record<string, string>>;
 
 /** Fill the `{name}` placeholders of a template. A placeholder without a parameter stays in the text. */
-export function fill(template: string, params: Readonly<Record<string, unknown>> = {}): string {
+export function fillPlaceholders(template: string, params: Readonly<Record<string, unknown>> = {}): string {
   return fillTemplate(template, (name) => params[name] ?? undefined);
 }
 
@@ -12,7 +12,7 @@ export function fill(template: string, params: Readonly<Record<string, unknown>>
 export function messageText(sentence: MessageLike | null | undefined, catalog: MessageTexts): string {
   if (!sentence) return "";
   const template = catalog[sentence.key];
-  if (template !== undefined) return fill(template, sentence.params);
+  if (template !== undefined) return fillPlaceholders(template, sentence.params);
   const params = Object.entries(sentence.params ?? {}).map(([name, value]) => `${name}=${value}`);
   return params.length > 0 ? `${sentence.key} (${params.join(", ")})` : sentence.key;
 }

@@ -1,15 +1,19 @@
 import { expect, it } from "vitest";
-import { byteTicks, lastDays, sizeOf } from "./storage";
+import { byteTicks, listLastDays, parseSize } from "./storage";
 
 it("parses sizes with a binary unit", () => {
-  expect(sizeOf("50 GiB")).toBe(50 * 1024 ** 3);
-  expect(sizeOf("1.5tib")).toBe(1.5 * 1024 ** 4);
-  expect(sizeOf("1000")).toBe(1000);
-  for (const text of ["", "GiB", "-1 GiB", "5 GB x", "1e9"]) expect(sizeOf(text)).toBeUndefined();
+  expect(parseSize("50 GiB")).toBe(50 * 1024 ** 3);
+  expect(parseSize("1.5tib")).toBe(1.5 * 1024 ** 4);
+  expect(parseSize("1000")).toBe(1000);
+  for (const text of ["", "GiB", "-1 GiB", "5 GB x", "1e9"]) expect(parseSize(text)).toBeUndefined();
 });
 
 it("lists days across the end of a month", () => {
-  expect(lastDays(new Date("2026-03-01T23:59:00Z"), 3)).toEqual(["2026-02-27", "2026-02-28", "2026-03-01"]);
+  expect(listLastDays(new Date("2026-03-01T23:59:00Z"), 3)).toEqual([
+    "2026-02-27",
+    "2026-02-28",
+    "2026-03-01",
+  ]);
 });
 
 it("returns ticks that are round in their unit", () => {

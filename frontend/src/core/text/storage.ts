@@ -5,7 +5,7 @@ import { roundTicks } from "../charts/chartScale";
 const UNITS = { b: 0, kib: 1, mib: 2, gib: 3, tib: 4, pib: 5 } as const;
 
 /** Parse a size such as `50 GiB` and return bytes, or undefined for other text. */
-export function sizeOf(text: string): number | undefined {
+export function parseSize(text: string): number | undefined {
   const match = /^\s*(\d+(?:\.\d+)?)\s*([kmgtp]ib|b)?\s*$/i.exec(text);
   if (!match) return undefined;
   const power = UNITS[(match[2] ?? "b").toLowerCase() as keyof typeof UNITS];
@@ -15,7 +15,7 @@ export function sizeOf(text: string): number | undefined {
 const DAY_MS = 86_400_000;
 
 /** Return the last `count` UTC days up to `until` as `2026-01-31`, oldest first. */
-export function lastDays(until: Date, count: number): string[] {
+export function listLastDays(until: Date, count: number): string[] {
   const last = Math.floor(until.getTime() / DAY_MS);
   return Array.from({ length: count }, (_, i) =>
     new Date((last - count + 1 + i) * DAY_MS).toISOString().slice(0, 10),

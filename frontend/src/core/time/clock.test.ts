@@ -1,18 +1,26 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decimals, fieldTime, instant, isoToNs, readFieldTime, ticks, timeOfDay } from "./clock";
+import {
+  countDecimals,
+  createTimeTicks,
+  formatFieldTime,
+  formatInstant,
+  formatTimeOfDay,
+  isoToNs,
+  parseFieldTime,
+} from "./clock";
 
 const T = Date.UTC(2026, 10, 21, 2, 14, 10, 250) * 1e6;
 
 describe("times", () => {
   it("are formatted in UTC with the decimals of the step", () => {
-    expect(instant(T, "utc")).toBe("2026-11-21 02:14:10");
-    expect(timeOfDay(T, "utc", 1e6)).toBe("02:14:10.250");
-    expect(timeOfDay(T, "utc", 1e8)).toBe("02:14:10.2");
+    expect(formatInstant(T, "utc")).toBe("2026-11-21 02:14:10");
+    expect(formatTimeOfDay(T, "utc", 1e6)).toBe("02:14:10.250");
+    expect(formatTimeOfDay(T, "utc", 1e8)).toBe("02:14:10.2");
   });
 
   it("have more decimals for smaller steps", () => {
-    expect([2e9, 1e9, 1e8, 1e6, 1e3].map(decimals)).toEqual([0, 0, 1, 3, 6]);
+    expect([2e9, 1e9, 1e8, 1e6, 1e3].map(countDecimals)).toEqual([0, 0, 1, 3, 6]);
   });
 
   it("are parsed only from ISO 8601", () => {
@@ -24,14 +32,14 @@ describe("times", () => {
 
 describe("typed times", () => {
   it("are parsed as 24-hour times, with or without seconds and date", () => {
-    expect(readFieldTime("2026-11-21 02:14", "utc")).toBe("2026-11-21T02:14:00.000Z");
-    expect(readFieldTime(" 2026-11-21T23:14:10 ", "utc")).toBe("2026-11-21T23:14:10.000Z");
-    expect(readFieldTime("9:05", "utc", T / 1e6)).toBe("2026-11-21T09:05:00.000Z");
+    expect(parseFieldTime("2026-11-21 02:14", "utc")).toBe("2026-11-21T02:14:00.000Z");
+    expect(parseFieldTime(" 2026-11-21T23:14:10 ", "utc")).toBe("2026-11-21T23:14:10.000Z");
+    expect(parseFieldTime("9:05", "utc", T / 1e6)).toBe("2026-11-21T09:05:00.000Z");
   });
 
   it("are rejected if the time does not exist", () => {
     for (const text of ["", "now", "2026-02-31 10:00", "2026-11-21 24:00", "2026-11-21 10:60", "2026-11-21"])
-      expect(readFieldTime(text, "utc"), text).toBe("");
+      expect(parseFieldTime(text, "utc"), text).toBe("");
   });
 
   it("survive formatting and parsing", () => {
@@ -41,7 +49,7 @@ describe("typed times", () => {
         fc.constantFrom("utc" as const, "local" as const),
         (s, zone) => {
           // A local time that occurs twice at the end of daylight saving time can be parsed as either.
-          const read = Date.parse(readFieldTime(fieldTime(s * 1e9, zone), zone)) / 1e3;
+          const read = Date.parse(parseFieldTime(formatFieldTime(s * 1e9, zone), zone)) / 1e3;
           expect(Math.abs(read - s) % 3600).toBe(0);
         },
       ),
@@ -56,7 +64,7 @@ describe("ticks", () => {
         fc.double({ min: 1e5, max: 4e17, noNaN: true }),
         fc.integer({ min: 200, max: 3000 }),
         (width_ns, px) => {
-          const out = ticks(T, T + width_ns, px, "utc");
+          const out = createTimeTicks(T, T + width_ns, px, "utc");
           let before = Number.NEGATIVE_INFINITY;
           for (const tick of out) {
             expect(tick.t).toBeGreaterThanOrEqual(T);
@@ -72,19 +80,19 @@ describe("ticks", () => {
 
   it("are at months for a range of a year", () => {
     const from = Date.UTC(2025, 10, 21) * 1e6;
-    const labels = ticks(from, from + 365 * 86400e9, 1200, "utc").map((tick) => tick.label);
+    const labels = createTimeTicks(from, from + 365 * 86400e9, 1200, "utc").map((tick) => tick.label);
     expect(labels).toContain("2026-01");
     expect(labels).toContain("2026-06");
   });
 
   it("have the date as label at midnight", () => {
     const from = Date.UTC(2026, 10, 20, 20) * 1e6;
-    const midnight = ticks(from, from + 8 * 3600e9, 1000, "utc").find((tick) => tick.major);
+    const midnight = createTimeTicks(from, from + 8 * 3600e9, 1000, "utc").find((tick) => tick.major);
     expect(midnight?.label).toBe("11-21");
   });
 
   it("are empty for an empty range or zero width", () => {
-    expect(ticks(5, 5, 100, "utc")).toEqual([]);
-    expect(ticks(0, 1e9, 0, "utc")).toEqual([]);
+    expect(createTimeTicks(5, 5, 100, "utc")).toEqual([]);
+    expect(createTimeTicks(0, 1e9, 0, "utc")).toEqual([]);
   });
 });

@@ -35,7 +35,7 @@ function parts(date: Date, zone: Zone): Parts {
 }
 
 /** Return the number of decimals of a second for a resolution of `stepNs`, at most 6. */
-export const decimals = (stepNs: number): number => {
+export const countDecimals = (stepNs: number): number => {
   if (stepNs >= 1e9) return 0;
   return Math.min(6, Math.max(0, Math.ceil(9 - Math.log10(Math.max(stepNs, 1)) - 1e-9)));
 };
@@ -44,22 +44,22 @@ export const decimals = (stepNs: number): number => {
  * Return a time of day such as `14:02:07.250`, with the decimals of `stepNs`, at most 6. Times are rounded to
  * microseconds, because a double is exact to 256 ns.
  */
-export function timeOfDay(exact: number, zone: Zone, stepNs = 1e9): string {
+export function formatTimeOfDay(exact: number, zone: Zone, stepNs = 1e9): string {
   const micros = Math.round(exact / 1e3);
   const p = parts(new Date(Math.floor(micros / 1e3)), zone);
-  const digits = decimals(stepNs);
+  const digits = countDecimals(stepNs);
   const base = `${pad(p.hour)}:${pad(p.minute)}:${pad(p.second)}`;
   return digits === 0 ? base : `${base}.${pad(micros - Math.floor(micros / 1e6) * 1e6, 6).slice(0, digits)}`;
 }
 
-export function day(exact: number, zone: Zone): string {
+export function formatDay(exact: number, zone: Zone): string {
   const p = parts(new Date(Math.floor(Math.round(exact / 1e3) / 1e3)), zone);
   return `${p.year}-${pad(p.month)}-${pad(p.day)}`;
 }
 
 /** Return a date and time such as `2026-11-21 14:02:07`, without the zone. */
-export const instant = (ns: number, zone: Zone, stepNs = 1e9): string =>
-  `${day(ns, zone)} ${timeOfDay(ns, zone, stepNs)}`;
+export const formatInstant = (ns: number, zone: Zone, stepNs = 1e9): string =>
+  `${formatDay(ns, zone)} ${formatTimeOfDay(ns, zone, stepNs)}`;
 
 export const isoToNs = (text: string | null | undefined): number | undefined => {
   const ms = text ? Date.parse(text) : Number.NaN;
@@ -83,7 +83,7 @@ const STEPS: readonly number[] = [
 ];
 
 /** Return the ticks of a time axis of `width` px, at least `apart` px apart. */
-export function ticks(from: number, to: number, width: number, zone: Zone, apart = 96): Tick[] {
+export function createTimeTicks(from: number, to: number, width: number, zone: Zone, apart = 96): Tick[] {
   if (!(to > from) || width <= 0) return [];
   const least = ((to - from) * apart) / width;
   const step = STEPS.find((s) => s >= least);
@@ -92,15 +92,15 @@ export function ticks(from: number, to: number, width: number, zone: Zone, apart
   const first = Math.ceil((from + offset) / step) * step - offset;
   const out: Tick[] = [];
   for (let t = first; t <= to && out.length < 400; t += step) {
-    const midnight = timeOfDay(t, zone) === "00:00:00" && (t + offset) % (86400 * S) === 0;
+    const midnight = formatTimeOfDay(t, zone) === "00:00:00" && (t + offset) % (86400 * S) === 0;
     const label =
       step >= 86400 * S
-        ? day(t, zone).slice(5)
+        ? formatDay(t, zone).slice(5)
         : midnight
-          ? day(t, zone).slice(5)
+          ? formatDay(t, zone).slice(5)
           : step >= 60 * S
-            ? timeOfDay(t, zone).slice(0, 5)
-            : timeOfDay(t, zone, step);
+            ? formatTimeOfDay(t, zone).slice(0, 5)
+            : formatTimeOfDay(t, zone, step);
     out.push({ t, label, major: midnight });
   }
   return out;
@@ -123,7 +123,7 @@ function monthTicks(from: number, to: number, least: number, zone: Zone): Tick[]
 }
 
 /** Return the text of a time field: date and 24-hour time, with seconds. */
-export const fieldTime = (ns: number, zone: Zone): string => instant(ns, zone);
+export const formatFieldTime = (ns: number, zone: Zone): string => formatInstant(ns, zone);
 
 const FIELD_TIME = /^(?:(\d{4})-(\d{1,2})-(\d{1,2})[ T]+)?(\d{1,2}):(\d{2})(?::(\d{2}))?$/;
 
@@ -131,12 +131,14 @@ const FIELD_TIME = /^(?:(\d{4})-(\d{1,2})-(\d{1,2})[ T]+)?(\d{1,2}):(\d{2})(?::(
  * Parse the text of a time field and return ISO 8601 in UTC, or "" if it is not a valid time. A time without a date is
  * on the day of `now` (ms). Dates that do not exist, and local times that daylight saving time skips, are not valid.
  */
-export function readFieldTime(text: string, zone: Zone, now = Date.now()): string {
+export function parseFieldTime(text: string, zone: Zone, now = Date.now()): string {
   const matched = FIELD_TIME.exec(text.trim());
   if (!matched) return "";
-  const [year, month, date] = matched[1] ? matched.slice(1, 4) : day(now * NS_PER_MS, zone).split("-");
+  const [year, month, date] = matched[1] ? matched.slice(1, 4) : formatDay(now * NS_PER_MS, zone).split("-");
   const [hour, minute, second = "0"] = matched.slice(4);
   const wall = `${year}-${pad(Number(month))}-${pad(Number(date))} ${pad(Number(hour))}:${minute}:${pad(Number(second))}`;
   const ms = Date.parse(wall.replace(" ", "T") + (zone === "utc" ? "Z" : ""));
-  return Number.isFinite(ms) && instant(ms * NS_PER_MS, zone) === wall ? new Date(ms).toISOString() : "";
+  return Number.isFinite(ms) && formatInstant(ms * NS_PER_MS, zone) === wall
+    ? new Date(ms).toISOString()
+    : "";
 }

@@ -6,7 +6,7 @@ export interface StripSpan {
 }
 
 /** Return the range of the axis in ms. Upcoming times have at least a third of it, if there are any. */
-export function stripSpan(past: readonly number[], coming: readonly number[], now: number): StripSpan {
+export function computeStripSpan(past: readonly number[], coming: readonly number[], now: number): StripSpan {
   const last = Math.max(now, ...coming);
   const first = Math.min(now, ...past);
   const ahead = last - now;
@@ -22,7 +22,7 @@ export const stripX = (at: number, span: StripSpan, width: number): number =>
 const DAY_MS = 86_400_000;
 
 /** Return about `most` UTC midnights in the range; in long ranges, every n-th midnight. */
-export function midnights(span: StripSpan, most = 40): number[] {
+export function listMidnights(span: StripSpan, most = 40): number[] {
   const step = Math.max(1, Math.ceil((span.to - span.from) / DAY_MS / most)) * DAY_MS;
   const out: number[] = [];
   for (let at = Math.ceil(span.from / step) * step; at <= span.to; at += step) out.push(at);

@@ -1,17 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  clampInto,
+  clampRange,
   formatRange,
-  ordered,
-  padded,
-  pan,
+  orderRange,
+  padRange,
+  panRange,
   parseRange,
   type Range,
-  span,
+  spanOf,
   toTime,
   toX,
-  zoomAt,
+  zoomRange,
 } from "./range";
 
 const LIMIT: Range = { from: 1.7e18, to: 1.7e18 + 1e15 };
@@ -27,8 +27,8 @@ describe("time ranges", () => {
         fc.double({ min: 0.1, max: 0.9, noNaN: true }),
         fc.double({ min: 0.2, max: 0.95, noNaN: true }),
         (range, share, factor) => {
-          const at = range.from + span(range) * share;
-          const next = zoomAt(range, at, factor, LIMIT);
+          const at = range.from + spanOf(range) * share;
+          const next = zoomRange(range, at, factor, LIMIT);
           expect(Math.abs(toX(at, next, 1000) - share * 1000)).toBeLessThan(1);
         },
       ),
@@ -42,7 +42,7 @@ describe("time ranges", () => {
         fc.double({ min: -5, max: 5, noNaN: true }),
         fc.double({ min: 0.01, max: 100, noNaN: true }),
         (range, share, factor) => {
-          for (const next of [pan(range, share, LIMIT), zoomAt(range, range.from, factor, LIMIT)]) {
+          for (const next of [panRange(range, share, LIMIT), zoomRange(range, range.from, factor, LIMIT)]) {
             expect(next.from).toBeGreaterThanOrEqual(LIMIT.from);
             expect(next.to).toBeLessThanOrEqual(LIMIT.to);
             expect(next.to).toBeGreaterThan(next.from);
@@ -55,7 +55,7 @@ describe("time ranges", () => {
   it("keep their width on pan", () => {
     fc.assert(
       fc.property(inside, fc.double({ min: -2, max: 2, noNaN: true }), (range, share) => {
-        expect(Math.abs(span(pan(range, share, LIMIT)) - span(range))).toBeLessThanOrEqual(1024);
+        expect(Math.abs(spanOf(panRange(range, share, LIMIT)) - spanOf(range))).toBeLessThanOrEqual(1024);
       }),
     );
   });
@@ -95,9 +95,9 @@ describe("time ranges", () => {
   });
 
   it("can be ordered, padded and clamped", () => {
-    expect(ordered(5, 3)).toEqual({ from: 3, to: 5 });
-    expect(padded({ from: 10, to: 20 }, 0.1, 3)).toEqual({ from: 7, to: 23 });
-    expect(clampInto({ from: -5, to: 5 }, { from: 0, to: 100 })).toEqual({ from: 0, to: 10 });
-    expect(clampInto({ from: -5, to: 500 }, { from: 0, to: 100 })).toEqual({ from: 0, to: 100 });
+    expect(orderRange(5, 3)).toEqual({ from: 3, to: 5 });
+    expect(padRange({ from: 10, to: 20 }, 0.1, 3)).toEqual({ from: 7, to: 23 });
+    expect(clampRange({ from: -5, to: 5 }, { from: 0, to: 100 })).toEqual({ from: 0, to: 10 });
+    expect(clampRange({ from: -5, to: 500 }, { from: 0, to: 100 })).toEqual({ from: 0, to: 100 });
   });
 });

@@ -12,39 +12,39 @@ export const NS_PER_MS = 1e6;
 export const NS_PER_S = 1e9;
 export const MIN_SPAN_NS = 10 * NS_PER_US;
 
-export const span = (range: Range): number => range.to - range.from;
+export const spanOf = (range: Range): number => range.to - range.from;
 
-export const contains = (range: Range, t: number): boolean => t >= range.from && t <= range.to;
+export const containsTime = (range: Range, t: number): boolean => t >= range.from && t <= range.to;
 
-export const overlaps = (a: Range, b: Range): boolean => a.from <= b.to && b.from <= a.to;
+export const rangesOverlap = (a: Range, b: Range): boolean => a.from <= b.to && b.from <= a.to;
 
 /** Return the range between two times in any order, for example the ends of a drag. */
-export const ordered = (a: number, b: number): Range => (a <= b ? { from: a, to: b } : { from: b, to: a });
+export const orderRange = (a: number, b: number): Range => (a <= b ? { from: a, to: b } : { from: b, to: a });
 
 /** Zoom a range within `limit`, with `at` at the same position on the screen. A `factor` below 1 zooms in. */
-export function zoomAt(range: Range, at: number, factor: number, limit: Range): Range {
-  const width = Math.min(Math.max(span(range) * factor, MIN_SPAN_NS), Math.max(span(limit), MIN_SPAN_NS));
-  const share = span(range) > 0 ? (at - range.from) / span(range) : 0.5;
+export function zoomRange(range: Range, at: number, factor: number, limit: Range): Range {
+  const width = Math.min(Math.max(spanOf(range) * factor, MIN_SPAN_NS), Math.max(spanOf(limit), MIN_SPAN_NS));
+  const share = spanOf(range) > 0 ? (at - range.from) / spanOf(range) : 0.5;
   const from = at - width * Math.min(Math.max(share, 0), 1);
-  return clampInto({ from, to: from + width }, limit);
+  return clampRange({ from, to: from + width }, limit);
 }
 
 /** Move a range by a share of its width, at most to the ends of `limit`. */
-export const pan = (range: Range, share: number, limit: Range): Range =>
-  clampInto({ from: range.from + span(range) * share, to: range.to + span(range) * share }, limit);
+export const panRange = (range: Range, share: number, limit: Range): Range =>
+  clampRange({ from: range.from + spanOf(range) * share, to: range.to + spanOf(range) * share }, limit);
 
 /** Move `range` into `limit` and keep its width. A range wider than `limit` becomes `limit`. */
-export function clampInto(range: Range, limit: Range): Range {
-  const width = span(range);
-  if (width >= span(limit)) return limit;
+export function clampRange(range: Range, limit: Range): Range {
+  const width = spanOf(range);
+  if (width >= spanOf(limit)) return limit;
   if (range.from < limit.from) return { from: limit.from, to: limit.from + width };
   if (range.to > limit.to) return { from: limit.to - width, to: limit.to };
   return range;
 }
 
 /** Extend a range on both sides by a share of its width, at least by `least` ns. */
-export function padded(range: Range, share: number, least = 0): Range {
-  const by = Math.max(span(range) * share, least);
+export function padRange(range: Range, share: number, least = 0): Range {
+  const by = Math.max(spanOf(range) * share, least);
   return { from: range.from - by, to: range.to + by };
 }
 

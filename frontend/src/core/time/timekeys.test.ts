@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { timeAction } from "./timekeys";
+import { findTimeAction } from "./timekeys";
 
 const key = (name: string, over: object = {}) =>
-  timeAction({ key: name, shiftKey: false, ctrlKey: false, metaKey: false, altKey: false, ...over });
+  findTimeAction({ key: name, shiftKey: false, ctrlKey: false, metaKey: false, altKey: false, ...over });
 
 describe("keys of the timeline", () => {
   it("zoom and pan, faster with Shift", () => {

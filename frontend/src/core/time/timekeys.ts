@@ -14,7 +14,7 @@ interface KeyLike {
 }
 
 /** Return the action of a key, or undefined for other keys and with Ctrl, Meta or Alt. Shift is four times faster. */
-export function timeAction(event: KeyLike): TimeAction | undefined {
+export function findTimeAction(event: KeyLike): TimeAction | undefined {
   if (event.ctrlKey || event.metaKey || event.altKey) return undefined;
   const fast = event.shiftKey ? 4 : 1;
   switch (event.key) {

@@ -3,12 +3,12 @@ import { useNavigate, useParams } from "@tanstack/react-router";
 import { ChevronRight } from "lucide-react";
 import { Fragment } from "react";
 import type { RunCalls } from "../../client/models";
-import { BlockSkeleton, EmptyState, Loaded } from "../../components/EmptyState";
+import { BlockSkeleton, EmptyState, QueryContent } from "../../components/EmptyState";
 import { ButtonLink, Link } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
 import { formatTrail, type Hop, parseTrail, processesOf } from "../../core/charts/callpath";
 import type { Search } from "../../core/search";
-import { formatRange, padded, type Range } from "../../core/time/range";
+import { formatRange, padRange, type Range } from "../../core/time/range";
 import { useRun, useRunCalls } from "../../lib/queries";
 import { useMessage } from "../../lib/text/i18n";
 import { useTimeFormat } from "../../lib/text/useFormat";
@@ -51,7 +51,7 @@ export function CallsPage() {
             {calls && <Processes runId={runId} calls={calls} range={range} />}
             <SegmentedControl
               size="xs"
-              aria-label={t("calls.as")}
+              aria-label={t("calls.view")}
               data={(["graph", "table"] as const).map((value) => ({
                 value,
                 label: t(`calls.shown.${value}`),
@@ -62,7 +62,7 @@ export function CallsPage() {
           </>
         }
       >
-        <Loaded query={query} skeleton={<BlockSkeleton height={320} />}>
+        <QueryContent query={query} skeleton={<BlockSkeleton height={320} />}>
           {(data) =>
             data.incoming.length + data.outgoing.length === 0 ? (
               <EmptyState title={t("calls.none")}>
@@ -74,7 +74,7 @@ export function CallsPage() {
               <CallGraph calls={data} trail={trail} />
             )
           }
-        </Loaded>
+        </QueryContent>
       </Panel>
       {calls && (
         <Panel flush title={t("calls.responseTime")}>
@@ -183,7 +183,7 @@ function Processes({ runId, calls, range }: ProcessesProps) {
       w={220}
       searchable
       clearable
-      aria-label={t("calls.which")}
+      aria-label={t("calls.chooseProcess")}
       placeholder={t("calls.wholeScope")}
       data={options.map((item) => ({ value: String(item.pid), label: process(item.comm, [item.pid]) }))}
       value={calls.pid === null ? null : String(calls.pid)}
@@ -201,7 +201,7 @@ function ToTimeline({ calls, range }: { calls: RunCalls; range: Range | undefine
   const { t } = useTranslation();
   const own =
     calls.t0_ns !== null && calls.t1_ns !== null
-      ? padded({ from: calls.t0_ns, to: calls.t1_ns }, 0.15)
+      ? padRange({ from: calls.t0_ns, to: calls.t1_ns }, 0.15)
       : undefined;
   const visible = range ?? own;
   if (!calls.host || !visible) return null;
@@ -219,13 +219,13 @@ function ToTimeline({ calls, range }: { calls: RunCalls; range: Range | undefine
 
 /** Collectors without data, and the reason. */
 function NoCalls({ calls }: { calls: RunCalls }) {
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const names = useNames();
   return (
     <ul className={classes.missing}>
       {calls.missing.map((item) => (
         <li key={item.collector}>
-          <strong>{names.collector(item.collector)}</strong> {sentence(names.reason(item.reason))}
+          <strong>{names.collector(item.collector)}</strong> {formatMessage(names.reason(item.reason))}
         </li>
       ))}
     </ul>

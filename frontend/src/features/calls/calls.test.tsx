@@ -2,9 +2,9 @@ import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it } from "vitest";
 import { state } from "../../../mock/api";
+import { CAPTURES, HOSTS } from "../../../mock/dataset";
 import { STORE_HOST, STORE_PID, STORE_RUN, WEB_PID } from "../../../mock/hosts/calls";
-import { answerInstead, sent } from "../../../mock/server/msw";
-import { CAPTURES, HOSTS } from "../../../mock/world";
+import { overrideAnswer, sentRequests } from "../../../mock/server/msw";
 import { openScreen } from "../../testing/screen";
 
 const RUN = CAPTURES[0]?.runs[0]?.id ?? "";
@@ -100,18 +100,18 @@ describe("call graph", () => {
     await waitFor(() => expect(router.state.location.search).toMatchObject({ pid: String(WEB_PID), t: T }));
     await waitFor(() =>
       expect(
-        sent.some(
+        sentRequests.some(
           (request) => request.path === `/runs/${RUN}/calls` && request.query.get("pid") === String(WEB_PID),
         ),
       ).toBe(true),
     );
-    expect(sent.find((request) => request.query.has("from_ns"))?.query.get("from_ns")).toBe(
+    expect(sentRequests.find((request) => request.query.has("from_ns"))?.query.get("from_ns")).toBe(
       "1795000000000000000",
     );
   });
 
   it("shows an empty state without observed connections", async () => {
-    answerInstead(({ path }) =>
+    overrideAnswer(({ path }) =>
       path === `/runs/${RUN}/calls`
         ? {
             status: 200,

@@ -8,17 +8,17 @@ import { BlockSkeleton, EmptyState, ErrorLine, ErrorState } from "../../componen
 import { Link } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
 import { RunStateIcon, StatusIcon, Tag } from "../../components/StatusIcon";
-import { bytes, milliseconds } from "../../core/text/format";
+import { formatBytes, formatMilliseconds } from "../../core/text/format";
 import { useCaptureStream } from "../../lib/captures/useCaptureStream";
 import { useOpenDialog } from "../../lib/dialogs";
-import { isActive, keys, post, useAction, usePermission } from "../../lib/queries";
+import { isActive, post, queryKeys, useAction, usePermission } from "../../lib/queries";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useNames } from "../../lib/text/useNames";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { RunBars } from "../../widgets/capture-progress/RunBars";
 import classes from "./CapturePage.module.css";
 import { CaptureResults } from "./CaptureResults";
-import { scopeText } from "./scope";
+import { formatScope } from "./scope";
 
 export function CapturePage() {
   const { captureId = "" } = useParams({ strict: false });
@@ -46,12 +46,12 @@ interface Props {
 
 function LiveCaptureView({ capture, link, since }: Props) {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const names = useNames();
   const time = useTimeFormat();
   const openDialog = useOpenDialog();
   const active = isActive(capture.state);
-  const cancel = useAction(() => post(`/captures/${capture.id}/cancel`), [keys.capture(capture.id)]);
+  const cancel = useAction(() => post(`/captures/${capture.id}/cancel`), [queryKeys.capture(capture.id)]);
 
   const sum = (get: (run: Capture["runs"][number]) => number | null) =>
     capture.runs.reduce((all, run) => all + (get(run) ?? 0), 0);
@@ -91,29 +91,29 @@ function LiveCaptureView({ capture, link, since }: Props) {
         </span>
         <span>
           <span className="dim">{t("captures.bytes")}</span>{" "}
-          <span className="num">{bytes(sum((r) => r.bytes))}</span>
+          <span className="num">{formatBytes(sum((r) => r.bytes))}</span>
         </span>
         <span>
           <span className="dim">{t("captures.cpu")}</span>{" "}
-          <span className="num">{milliseconds(sum((r) => r.host_cpu_ms))}</span>
+          <span className="num">{formatMilliseconds(sum((r) => r.host_cpu_ms))}</span>
         </span>
         {link === "paused" && <StatusIcon tone="warn">{t("captures.paused")}</StatusIcon>}
         <span className={classes.actions}>
           <ErrorLine error={cancel.error} />
-          {active && may("capture.cancel") && (
+          {active && can("capture.cancel") && (
             <CancelButton loading={cancel.isPending} onClick={() => cancel.mutate(undefined)}>
               {t("captures.cancel")}
             </CancelButton>
           )}
-          {!active && capture.source !== "import" && may("capture.light") && (
+          {!active && capture.source !== "import" && can("capture.light") && (
             <Button
               variant="default"
               leftSection={<Camera size={14} />}
               onClick={() =>
-                openDialog("capture", hostIds, capture.plan, [], capture.scope && scopeText(capture.scope))
+                openDialog("capture", hostIds, capture.plan, [], capture.scope && formatScope(capture.scope))
               }
             >
-              {t("captures.again")}
+              {t("captures.repeat")}
             </Button>
           )}
         </span>

@@ -3,7 +3,7 @@ import type { Capture } from "../../client/models";
 import { ButtonLink } from "../../components/Link";
 import { Panel } from "../../components/Page";
 import { RunStateIcon } from "../../components/StatusIcon";
-import { formatRange, padded } from "../../core/time/range";
+import { formatRange, padRange } from "../../core/time/range";
 import { useRun, useRunFindings } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./CapturePage.module.css";
@@ -75,7 +75,7 @@ function RunResults({ run }: { run: RunSummary }) {
           leftSection={<Activity size={14} />}
           to="/hosts/$hostId"
           params={{ hostId: run.host.id }}
-          search={{ t: formatRange(padded({ from: began, to: ended ?? began + 30e9 }, 0.15)) }}
+          search={{ t: formatRange(padRange({ from: began, to: ended ?? began + 30e9 }, 0.15)) }}
         >
           {t("run.timeline")}
         </ButtonLink>

@@ -1,7 +1,7 @@
 import { Button, Select } from "@mantine/core";
 import { Camera, FileInput } from "lucide-react";
 import { useState } from "react";
-import { EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
+import { EmptyState, QueryContent, RowSkeleton } from "../../components/EmptyState";
 import { Page, Panel } from "../../components/Page";
 import { useOpenDialog } from "../../lib/dialogs";
 import { useCaptures, usePermission } from "../../lib/queries";
@@ -15,7 +15,7 @@ const PAGE = 100;
 
 export function CapturesPage() {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const openDialog = useOpenDialog();
   const [{ state }, setView] = useUrlState(FIELDS);
   const [limit, setLimit] = useState(PAGE);
@@ -36,7 +36,7 @@ export function CapturesPage() {
             onChange={(value) => setView({ state: (value ?? "") as (typeof STATES)[number] })}
             aria-label={t("captures.state")}
           />
-          {may("capture.import") && (
+          {can("capture.import") && (
             <Button
               variant="default"
               leftSection={<FileInput size={14} />}
@@ -45,7 +45,7 @@ export function CapturesPage() {
               {t("nav.import")}
             </Button>
           )}
-          {may("capture.light") && (
+          {can("capture.light") && (
             <Button leftSection={<Camera size={14} />} onClick={() => openDialog("capture")}>
               {t("nav.newCapture")}
             </Button>
@@ -54,7 +54,7 @@ export function CapturesPage() {
       }
     >
       <Panel flush>
-        <Loaded query={captures} skeleton={<RowSkeleton rows={16} height={29} />}>
+        <QueryContent query={captures} skeleton={<RowSkeleton rows={16} height={29} />}>
           {({ items, next }) =>
             items.length > 0 ? (
               <>
@@ -74,7 +74,7 @@ export function CapturesPage() {
                       {t("hosts.clear")}
                     </Button>
                   ) : (
-                    may("capture.light") && (
+                    can("capture.light") && (
                       <Button onClick={() => openDialog("capture")}>{t("nav.newCapture")}</Button>
                     )
                   )
@@ -84,7 +84,7 @@ export function CapturesPage() {
               </EmptyState>
             )
           }
-        </Loaded>
+        </QueryContent>
       </Panel>
     </Page>
   );

@@ -15,7 +15,7 @@ interface CollectorSelectProps {
 /** Checkboxes of all collectors; on-demand collectors, which no plan contains, are marked. */
 export function CollectorSelect({ collectors, chosen, onChange }: CollectorSelectProps) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   return (
     <Checkbox.Group value={[...chosen]} onChange={onChange} label={t("preflight.collectors")}>
       <div className={classes.choices}>
@@ -24,7 +24,7 @@ export function CollectorSelect({ collectors, chosen, onChange }: CollectorSelec
             <Checkbox
               size="xs"
               value={collector.id}
-              label={<span title={pick(collector.why)}>{pick(collector.title)}</span>}
+              label={<span title={localize(collector.why)}>{localize(collector.title)}</span>}
               disabled={chosen.length >= 60 && !chosen.includes(collector.id)}
             />
             <span className={classes.tags}>
@@ -51,15 +51,15 @@ interface OptionProps {
 /** Form fields for the options of the selected collectors, such as a port, a path or a function. */
 export function OptionFields({ collectors, draft, refused, onChange }: OptionProps) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const configurable = collectors.filter((collector) => collector.options.length > 0);
   if (configurable.length === 0) return null;
   return (
     <fieldset className={classes.options}>
       <legend>{t("newCapture.options")}</legend>
       {configurable.map(({ id, title, options }) => (
-        <fieldset key={id} className={classes.optionRow} aria-label={pick(title)}>
-          <span className={classes.optionOf}>{pick(title)}</span>
+        <fieldset key={id} className={classes.optionRow} aria-label={localize(title)}>
+          <span className={classes.optionOf}>{localize(title)}</span>
           {options.map((option) => {
             const value = draft[id]?.[option.name] ?? "";
             const named = refused?.collector === id && refused.option === option.name;
@@ -70,7 +70,7 @@ export function OptionFields({ collectors, draft, refused, onChange }: OptionPro
             return (
               <TextInput
                 key={option.name}
-                label={pick(option.title)}
+                label={localize(option.title)}
                 required={option.required}
                 placeholder={
                   option.default ||

@@ -7,18 +7,18 @@ import { Dialog } from "../../components/Dialog";
 import { ErrorLine, ErrorState, RowSkeleton } from "../../components/EmptyState";
 import { StatusIcon, TierTag } from "../../components/StatusIcon";
 import { cx } from "../../core/cx";
-import { bytes, number } from "../../core/text/format";
+import { formatBytes, formatNumber } from "../../core/text/format";
 import { ApiError } from "../../lib/api";
-import { usePreview } from "../../lib/captures/usePreview";
+import { useCapturePreview } from "../../lib/captures/useCapturePreview";
 import { useDialogState } from "../../lib/dialogs";
-import { keys, post, useAction, useCollectors, useHosts, usePlans } from "../../lib/queries";
+import { post, queryKeys, useAction, useCollectors, useHosts, usePlans } from "../../lib/queries";
 import { useLocalized, useMessage } from "../../lib/text/i18n";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { expectedCost, PreviewTable } from "../../widgets/capture-progress/PreviewTable";
 import { CollectorSelect, OptionFields } from "./CollectorSelect";
 import {
   type CaptureDraft,
-  CUSTOM,
+  CUSTOM_PLAN,
   findMissingInput,
   selectedCollectors,
   toPreviewBody,
@@ -33,14 +33,14 @@ const messageOf = (error: unknown) => (error instanceof ApiError ? error.sentenc
 /** Dialog that starts a capture, with a preview of its commands, hosts, tier, cost and duration. */
 export function NewCaptureDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const navigate = useNavigate();
   const [dialog] = useDialogState();
   const hosts = useHosts({ state: "active" });
   const about = useCollectors();
   const [draft, setDraft] = useState<CaptureDraft>(() => ({
     hosts: [...dialog.on],
-    plan: dialog.with.length > 0 ? CUSTOM : dialog.plan || "triage",
+    plan: dialog.with.length > 0 ? CUSTOM_PLAN : dialog.plan || "triage",
     seconds: "",
     collectors: [...dialog.with],
     scope: parseScope(dialog.scope),
@@ -55,7 +55,7 @@ export function NewCaptureDialog({ onClose }: { onClose: () => void }) {
   const chosen = selectedCollectors(draft, about.data ?? []);
   const body = toPreviewBody(draft, chosen);
   const lack = findMissingInput(draft, chosen);
-  const preview = usePreview(body, !lack);
+  const preview = useCapturePreview(body, !lack);
   const data = lack ? undefined : preview.data;
   const traces = chosen.some((collector) => collector.tier === "ptrace") || data?.tier === "ptrace";
   const on = (hosts.data ?? []).filter((host) => draft.hosts.includes(host.id));
@@ -67,7 +67,7 @@ export function NewCaptureDialog({ onClose }: { onClose: () => void }) {
         { ...body, reason: draft.reason.trim(), ...(traces ? { confirm: draft.confirm } : {}) },
         once,
       ),
-    [keys.captures, keys.hosts],
+    [queryKeys.captures, queryKeys.hosts],
     (capture) => void navigate({ to: "/captures/$captureId", params: { captureId: capture.id } }),
   );
   const startable = !lack && data?.allowed === true && confirmed && !preview.isPlaceholderData;
@@ -82,7 +82,7 @@ export function NewCaptureDialog({ onClose }: { onClose: () => void }) {
     (errorField === "consent" && !traces) || (errorField === "options" && !isOptionVisible)
       ? "bottom"
       : errorField;
-  const at = (where: ErrorField) => (message && place === where ? sentence(message) : undefined);
+  const at = (where: ErrorField) => (message && place === where ? formatMessage(message) : undefined);
   return (
     <Dialog onClose={onClose} title={t("newCapture.title")} size="72rem">
       <form
@@ -94,7 +94,7 @@ export function NewCaptureDialog({ onClose }: { onClose: () => void }) {
       >
         <PlanFields draft={draft} hosts={hosts.data} refused={at("hosts")} onChange={change} />
         <ScopeFields scope={draft.scope} refused={at("scope")} onChange={(scope) => change({ scope })} />
-        {draft.plan === CUSTOM && (
+        {draft.plan === CUSTOM_PLAN && (
           <>
             <CollectorSelect
               collectors={about.data ?? []}
@@ -107,7 +107,7 @@ export function NewCaptureDialog({ onClose }: { onClose: () => void }) {
               refused={
                 message && place === "options"
                   ? {
-                      text: sentence(message),
+                      text: formatMessage(message),
                       collector: message.params.collector,
                       option: message.params.option,
                     }
@@ -134,7 +134,7 @@ export function NewCaptureDialog({ onClose }: { onClose: () => void }) {
             onChange={(event) => change({ service: event.currentTarget.checked })}
           />
         )}
-        {data?.service && <p className={classes.hint}>{sentence(data.service)}</p>}
+        {data?.service && <p className={classes.hint}>{formatMessage(data.service)}</p>}
         <div className={cx(classes.preview, preview.isPlaceholderData && classes.stale)}>
           {lack ? (
             <p className={classes.hint}>{t(`newCapture.${lack}`)}</p>
@@ -142,7 +142,7 @@ export function NewCaptureDialog({ onClose }: { onClose: () => void }) {
             place === "bottom" ? (
               <ErrorState error={preview.error} retry={() => void preview.refetch()} />
             ) : (
-              <p className={classes.hint}>{t("newCapture.mendFirst")}</p>
+              <p className={classes.hint}>{t("newCapture.correctFirst")}</p>
             )
           ) : data ? (
             <PreviewTable preview={data} hosts={hosts.data ?? []} />
@@ -155,7 +155,7 @@ export function NewCaptureDialog({ onClose }: { onClose: () => void }) {
             data={data}
             refusal={
               data && !data.allowed && place === "bottom"
-                ? sentence(data.refusal) || t("error.forbidden")
+                ? formatMessage(data.refusal) || t("error.forbidden")
                 : undefined
             }
           />
@@ -189,7 +189,7 @@ interface PlanProps {
 /** Form fields for hosts, plan, duration and reason. */
 function PlanFields({ draft, hosts, refused, onChange }: PlanProps) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const [dialog] = useDialogState();
   const plans = usePlans();
   const known = plans.data?.find((plan) => plan.id === draft.plan);
@@ -218,9 +218,9 @@ function PlanFields({ draft, hosts, refused, onChange }: PlanProps) {
         data={[
           ...(plans.data ?? []).map((plan) => ({
             value: plan.id,
-            label: `${pick(plan.title)} · ${t(`tier.${plan.tier}.name`)}`,
+            label: `${localize(plan.title)} · ${t(`tier.${plan.tier}.name`)}`,
           })),
-          { value: CUSTOM, label: t("newCapture.custom") },
+          { value: CUSTOM_PLAN, label: t("newCapture.custom") },
         ]}
         value={draft.plan}
         onChange={(plan) => onChange({ plan: plan ?? "triage", seconds: "" })}
@@ -241,7 +241,6 @@ function PlanFields({ draft, hosts, refused, onChange }: PlanProps) {
         maxLength={500}
         value={draft.reason}
         onChange={(event) => onChange({ reason: event.currentTarget.value })}
-        className={classes.reason ?? ""}
       />
     </div>
   );
@@ -257,7 +256,9 @@ function Summary({ data, refusal }: { data: Preview | undefined; refusal: string
         <>
           <TierTag tier={data.tier} />
           <span>{t("newCapture.takes", { seconds: data.total_seconds })}</span>
-          <span>{t("newCapture.cost", { cpu: number(cost.cpu_pct), bytes: bytes(cost.bytes) })}</span>
+          <span>
+            {t("newCapture.cost", { cpu: formatNumber(cost.cpu_pct), bytes: formatBytes(cost.bytes) })}
+          </span>
         </>
       )}
       {refusal && <StatusIcon tone="bad">{refusal}</StatusIcon>}

@@ -2,9 +2,9 @@ import { act, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { state } from "../../../mock/api";
-import { begin } from "../../../mock/captures/live";
-import { answerInstead, sent } from "../../../mock/server/msw";
-import { CAPTURES, endedRun, HOSTS } from "../../../mock/world";
+import { startCapture } from "../../../mock/captures/live";
+import { CAPTURES, createEndedRun, HOSTS } from "../../../mock/dataset";
+import { overrideAnswer, sentRequests } from "../../../mock/server/msw";
 import type { Capture, Host } from "../../client/models";
 import { openScreen } from "../../testing/screen";
 
@@ -46,11 +46,15 @@ describe("a new capture", () => {
     expect(
       screen.getByText(/symbol tables of its programs are read once: about 10 MB and 0.9 s/),
     ).toBeVisible();
-    expect(sent.some((request) => request.method === "POST" && request.path === "/captures")).toBe(false);
+    expect(sentRequests.some((request) => request.method === "POST" && request.path === "/captures")).toBe(
+      false,
+    );
     await user.type(screen.getByRole("textbox", { name: "Reason" }), "p99 is bad");
     await user.click(screen.getByRole("button", { name: "Run on 1 host" }));
     await waitFor(() => expect(router.state.location.pathname).toMatch(/^\/captures\//));
-    expect(sent.find((request) => request.method === "POST" && request.path === "/captures")?.body).toEqual({
+    expect(
+      sentRequests.find((request) => request.method === "POST" && request.path === "/captures")?.body,
+    ).toEqual({
       host_ids: [HOST.id],
       plan: "cpu",
       reason: "p99 is bad",
@@ -73,7 +77,7 @@ describe("a new capture", () => {
 
 describe("scope and options of a new capture", () => {
   const posted = () =>
-    sent.find((request) => request.method === "POST" && request.path === "/captures")?.body;
+    sentRequests.find((request) => request.method === "POST" && request.path === "/captures")?.body;
 
   it("include a validated scope", async () => {
     const user = userEvent.setup();
@@ -92,7 +96,7 @@ describe("scope and options of a new capture", () => {
   });
 
   it("show the server's error at its field", async () => {
-    answerInstead(({ path }) =>
+    overrideAnswer(({ path }) =>
       path === "/captures/preview"
         ? {
             status: 422,
@@ -173,7 +177,7 @@ describe("a ptrace collector", () => {
     await user.click(run());
     await waitFor(() =>
       expect(
-        sent.find((request) => request.method === "POST" && request.path === "/captures")?.body,
+        sentRequests.find((request) => request.method === "POST" && request.path === "/captures")?.body,
       ).toMatchObject({
         collectors: ["strace"],
         scope: { kind: "process", value: "4211" },
@@ -198,14 +202,14 @@ describe("a ptrace collector", () => {
 });
 
 describe("a running capture", () => {
-  const live = (): Capture => begin([HOST], "cpu", 30, "why", 5);
+  const live = (): Capture => startCapture([HOST], "cpu", 30, "why", 5);
 
   it("follows the event stream to its end, and shows why a collector has no data", async () => {
     const capture = live();
     openScreen(`/captures/${capture.id}`);
     expect(await screen.findByRole("button", { name: "Cancel capture" })).toBeVisible();
     await waitFor(() => expect(Stream.last?.url).toContain(`/captures/${capture.id}/progress`));
-    const run = endedRun(
+    const run = createEndedRun(
       capture.runs[0]?.id ?? "",
       HOST,
       "cpu",
@@ -217,7 +221,7 @@ describe("a running capture", () => {
     expect(await screen.findByText("exit 255")).toBeVisible();
     expect(screen.getByText(/perf_event_paranoid setting is 4/)).toBeVisible();
     expect(screen.getByText(/tool=iostat|iostat/)).toBeVisible();
-    answerInstead(({ path }) =>
+    overrideAnswer(({ path }) =>
       path === `/captures/${capture.id}`
         ? { status: 200, body: { ...capture, state: "partial", runs: [run] } }
         : undefined,
@@ -246,7 +250,7 @@ describe("a running capture", () => {
     openScreen(`/captures/${capture.id}`);
     await user.click(await screen.findByRole("button", { name: "Cancel capture" }));
     await waitFor(() =>
-      expect(sent.some((request) => request.path === `/captures/${capture.id}/cancel`)).toBe(true),
+      expect(sentRequests.some((request) => request.path === `/captures/${capture.id}/cancel`)).toBe(true),
     );
     expect((await screen.findAllByText("canceled"))[0]).toBeVisible();
   });
@@ -260,12 +264,12 @@ describe("a running capture", () => {
     stream.readyState = 2;
     act(() => void stream.dispatchEvent(new Event("error")));
     expect(await screen.findByText("Live updates paused. Refreshing every 2 s.")).toBeVisible();
-    const before = sent.filter((request) => request.path === `/captures/${capture.id}`).length;
+    const before = sentRequests.filter((request) => request.path === `/captures/${capture.id}`).length;
     await waitFor(
       () =>
-        expect(sent.filter((request) => request.path === `/captures/${capture.id}`).length).toBeGreaterThan(
-          before,
-        ),
+        expect(
+          sentRequests.filter((request) => request.path === `/captures/${capture.id}`).length,
+        ).toBeGreaterThan(before),
       { timeout: 5000 },
     );
   });
@@ -320,7 +324,7 @@ describe("the list of captures", () => {
   });
 
   it("has an empty state", async () => {
-    answerInstead(({ method, path }) =>
+    overrideAnswer(({ method, path }) =>
       method === "GET" && path === "/captures" ? { status: 200, body: { items: [], next: null } } : undefined,
     );
     openScreen("/captures");
@@ -331,7 +335,7 @@ describe("the list of captures", () => {
 describe("an import", () => {
   it("shows the server's error with its line number", async () => {
     const user = userEvent.setup();
-    answerInstead(({ path }) =>
+    overrideAnswer(({ path }) =>
       path === "/imports"
         ? {
             status: 422,

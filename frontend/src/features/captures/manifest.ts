@@ -1,9 +1,17 @@
 import { Camera } from "lucide-react";
 import { defineFeature } from "../../lib/manifest";
+import { capturesQuery, catalogQuery } from "../../lib/queries";
+import { prefetchMissing } from "../../lib/requests/prefetch";
 
 export const manifest = defineFeature({
   routes: {
-    "/captures": { load: () => import("./CapturesPage").then((module) => module.CapturesPage) },
+    "/captures": {
+      load: () => import("./CapturesPage").then((module) => module.CapturesPage),
+      prepare: (queries, _, { state }) => {
+        if (!state) prefetchMissing(queries, capturesQuery({ state: undefined }));
+        prefetchMissing(queries, catalogQuery);
+      },
+    },
     "/captures/$captureId": { load: () => import("./CapturePage").then((module) => module.CapturePage) },
   },
   navigation: [{ to: "/captures", key: "nav.captures", icon: Camera }],

@@ -4,12 +4,12 @@ import type { CollectorInfo, ScopeKind } from "../../client/models";
 import type { CollectorOption } from "./api";
 import {
   errorFieldOf,
-  filledOptions,
+  formatScope,
   isOptionValid,
   isScopeValid,
   parseScope,
+  pickFilledOptions,
   SCOPE_KINDS,
-  scopeText,
 } from "./scope";
 
 const option = (name: string, pattern: string, required = false): CollectorOption => ({
@@ -49,7 +49,7 @@ describe("the scope of a capture", () => {
     fc.assert(
       fc.property(fc.constantFrom(...SCOPE_KINDS), fc.string(), (kind, value) => {
         const scope = { kind, value: kind === "host" ? "" : value };
-        expect(parseScope(scopeText(scope))).toEqual(scope);
+        expect(parseScope(formatScope(scope))).toEqual(scope);
       }),
     );
     expect(parseScope("nonsense=1")).toEqual({ kind: "host", value: "" });
@@ -75,8 +75,8 @@ describe("option values of collectors", () => {
   it("are sent only for selected collectors, trimmed and without empty values", () => {
     const redis = { id: "redis_info", options: [option("port", "[0-9]+")] } as CollectorInfo;
     const typed = { redis_info: { port: " 6379 ", gone: "1" }, pcap: { port: "80" } };
-    expect(filledOptions([redis], typed)).toEqual({ redis_info: { port: "6379" } });
-    expect(filledOptions([redis], { redis_info: { port: " " } })).toEqual({});
+    expect(pickFilledOptions([redis], typed)).toEqual({ redis_info: { port: "6379" } });
+    expect(pickFilledOptions([redis], { redis_info: { port: " " } })).toEqual({});
   });
 });
 

@@ -26,7 +26,7 @@ export function isScopeValid({ kind, value }: CaptureScope): boolean {
 }
 
 /** Return the URL parameter of a scope: `kind=value`, or "" for a whole host. */
-export const scopeText = ({ kind, value }: CaptureScope): string =>
+export const formatScope = ({ kind, value }: CaptureScope): string =>
   kind === "host" ? "" : `${kind}=${value}`;
 
 /** Parse the URL parameter of a scope; text without a known kind means a whole host. */
@@ -50,7 +50,7 @@ export function isOptionValid(option: CollectorOption, value: string): boolean {
 }
 
 /** Return the non-empty option values of the selected collectors, for the request. */
-export function filledOptions(
+export function pickFilledOptions(
   collectors: readonly CollectorInfo[],
   draft: OptionDraft,
 ): Record<string, Record<string, string>> {

@@ -6,11 +6,11 @@ import { Dialog } from "../../components/Dialog";
 import { ErrorLine, ErrorState, RowSkeleton } from "../../components/EmptyState";
 import { StatusIcon, TierTag } from "../../components/StatusIcon";
 import { cx } from "../../core/cx";
-import { SCOPE_EXAMPLES, SCOPE_KINDS, type ScopeKind, scopeFits } from "../../core/hosts/scopes";
-import { bytes, number } from "../../core/text/format";
-import { usePreview } from "../../lib/captures/usePreview";
+import { isScopeValueValid, SCOPE_EXAMPLES, SCOPE_KINDS, type ScopeKind } from "../../core/hosts/scopes";
+import { formatBytes, formatNumber } from "../../core/text/format";
+import { useCapturePreview } from "../../lib/captures/useCapturePreview";
 import { useDialogState } from "../../lib/dialogs";
-import { keys, post, useAction, useCaptures, useHosts, usePermission } from "../../lib/queries";
+import { post, queryKeys, useAction, useCaptures, useHosts, usePermission } from "../../lib/queries";
 import { useMessage } from "../../lib/text/i18n";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useNames } from "../../lib/text/useNames";
@@ -20,7 +20,7 @@ import classes from "./Diagnoses.module.css";
 
 const SECONDS = 8;
 const MAX_PEERS = 20;
-const READ = new Set(["done", "partial"]);
+const READ_STATES = new Set(["done", "partial"]);
 
 /** Dialog that starts a diagnosis: host, scope, baseline and peers, with a preview of its stages. */
 export function DiagnoseDialog({ onClose }: { onClose: () => void }) {
@@ -40,10 +40,10 @@ export function DiagnoseDialog({ onClose }: { onClose: () => void }) {
     hosts.data?.map((host) => ({ value: host.id, label: host.name })) ??
     dialog.on.slice(0, 1).map((id) => ({ value: id, label: "…" }));
   const scope = value.trim();
-  const fits = kind === "host" || scopeFits(kind, scope);
+  const fits = kind === "host" || isScopeValueValid(kind, scope);
   const length = Number(seconds) || SECONDS;
   const ready = host !== null && fits;
-  const preview = usePreview(
+  const preview = useCapturePreview(
     { host_ids: host ? [host, ...peers] : [], plan: "triage", seconds: length },
     host !== null,
   );
@@ -62,7 +62,7 @@ export function DiagnoseDialog({ onClose }: { onClose: () => void }) {
         },
         once,
       ),
-    [keys.diagnoses, keys.captures],
+    [queryKeys.diagnoses, queryKeys.captures],
     (diagnosis) => void navigate({ to: "/diagnoses/$diagnosisId", params: { diagnosisId: diagnosis.id } }),
   );
   return (
@@ -74,7 +74,7 @@ export function DiagnoseDialog({ onClose }: { onClose: () => void }) {
           if (ready && allowed) start.mutate(host);
         }}
       >
-        <div className={classes.first}>
+        <div className={classes.mainFields}>
           <Select
             label={t("diagnose.host")}
             placeholder={t("diagnose.chooseHost")}
@@ -103,7 +103,7 @@ export function DiagnoseDialog({ onClose }: { onClose: () => void }) {
             label={t(`diagnose.scopeValue.${kind}`)}
             placeholder={SCOPE_EXAMPLES[kind]}
             disabled={kind === "host"}
-            className={cx(classes.value, kind === "host" && classes.whole)}
+            className={cx(classes.value, kind === "host" && classes.wholeHost)}
             required={kind !== "host"}
             value={kind === "host" ? "" : value}
             onChange={(event) => setValue(event.currentTarget.value)}
@@ -120,7 +120,7 @@ export function DiagnoseDialog({ onClose }: { onClose: () => void }) {
             onChange={setSeconds}
           />
         </div>
-        <div className={classes.second}>
+        <div className={classes.furtherFields}>
           <BaselineSelect host={host} value={baseline} onChange={setBaseline} />
           <MultiSelect
             label={t("diagnose.peers")}
@@ -173,7 +173,7 @@ function BaselineSelect(props: { host: string | null; value: string; onChange: (
   const captures = useCaptures({ host: props.host ?? undefined }, 50);
   const runs = (props.host ? (captures.data?.items ?? []) : []).flatMap((capture) =>
     capture.runs
-      .filter((run) => run.host?.id === props.host && READ.has(run.state))
+      .filter((run) => run.host?.id === props.host && READ_STATES.has(run.state))
       .map((run) => ({
         value: run.id,
         label: `#${capture.number} ${names.plan(capture.plan)} · ${time.iso(capture.created_at)}`,
@@ -195,7 +195,7 @@ function BaselineSelect(props: { host: string | null; value: string; onChange: (
 }
 
 interface PlanProps {
-  preview: ReturnType<typeof usePreview>;
+  preview: ReturnType<typeof useCapturePreview>;
   hosts: Parameters<typeof PreviewTable>[0]["hosts"];
   chosen: boolean;
   seconds: number;
@@ -204,11 +204,11 @@ interface PlanProps {
 /** The stages: the first always runs, the others only while questions are open. */
 function TriagePlan({ preview, hosts, chosen, seconds }: PlanProps) {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const [open, setOpen] = useState(false);
   const data = chosen ? preview.data : undefined;
   const cost = data && expectedCost(data);
-  const later = (["standard", "deep"] as const).filter((tier) => may(`capture.${tier}`));
+  const later = (["standard", "deep"] as const).filter((tier) => can(`capture.${tier}`));
   return (
     <ol className={classes.plan} aria-label={t("newCapture.preview")}>
       <li className={classes.planned}>
@@ -220,7 +220,7 @@ function TriagePlan({ preview, hosts, chosen, seconds }: PlanProps) {
             <span className="num">{t("newCapture.takes", { seconds })}</span>
             {data && cost && (
               <span className="dim">
-                {t("newCapture.cost", { cpu: number(cost.cpu_pct), bytes: bytes(cost.bytes) })}
+                {t("newCapture.cost", { cpu: formatNumber(cost.cpu_pct), bytes: formatBytes(cost.bytes) })}
               </span>
             )}
           </div>
@@ -259,14 +259,14 @@ function TriagePlan({ preview, hosts, chosen, seconds }: PlanProps) {
   );
 }
 
-function PreviewError({ preview }: { preview: ReturnType<typeof usePreview> }) {
+function PreviewError({ preview }: { preview: ReturnType<typeof useCapturePreview> }) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const refused = preview.data && !preview.data.allowed;
   return (
     <span className={classes.refusal}>
       {refused && (
-        <StatusIcon tone="bad">{sentence(preview.data?.refusal) || t("error.forbidden")}</StatusIcon>
+        <StatusIcon tone="bad">{formatMessage(preview.data?.refusal) || t("error.forbidden")}</StatusIcon>
       )}
     </span>
   );

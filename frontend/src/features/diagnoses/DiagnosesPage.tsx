@@ -2,13 +2,13 @@ import { Button, Select } from "@mantine/core";
 import { Stethoscope } from "lucide-react";
 import { useState } from "react";
 import type { Diagnosis } from "../../client/models";
-import { EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
+import { EmptyState, QueryContent, RowSkeleton } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
 import { RunStateIcon, Tag } from "../../components/StatusIcon";
-import { DataTable, rowLink } from "../../components/tables/DataTable";
+import { DataTable, rowLinkClass } from "../../components/tables/DataTable";
 import { VerdictIcon } from "../../components/VerdictIcon";
-import { seconds } from "../../core/text/format";
+import { formatSeconds } from "../../core/text/format";
 import { useOpenDialog } from "../../lib/dialogs";
 import { useDiagnoses, useHosts, usePermission } from "../../lib/queries";
 import { useMessage } from "../../lib/text/i18n";
@@ -25,13 +25,13 @@ const MAX_ROWS = 200;
 /** All diagnoses, or those of a host, each with its result in one line. */
 export function DiagnosesPage() {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const openDialog = useOpenDialog();
   const [{ host }, set] = useUrlState(FIELDS);
   const [limit, setLimit] = useState(PAGE);
   const hosts = useHosts();
   const query = useDiagnoses(host || undefined, limit);
-  const start = may("capture.light") && (
+  const start = can("capture.light") && (
     <Button
       leftSection={<Stethoscope size={14} />}
       onClick={() => openDialog("diagnose", host ? [host] : [])}
@@ -61,7 +61,7 @@ export function DiagnosesPage() {
       }
     >
       <Panel flush>
-        <Loaded query={query} skeleton={<RowSkeleton rows={12} height={29} />}>
+        <QueryContent query={query} skeleton={<RowSkeleton rows={12} height={29} />}>
           {({ items, next }) =>
             items.length > 0 ? (
               <>
@@ -78,7 +78,7 @@ export function DiagnosesPage() {
               </EmptyState>
             )
           }
-        </Loaded>
+        </QueryContent>
       </Panel>
     </Page>
   );
@@ -97,14 +97,14 @@ function DiagnosesTable({ items }: { items: readonly Diagnosis[] }) {
           <th>{t("diagnoses.answer")}</th>
           <th>{t("diagnoses.scope")}</th>
           <th className="right">{t("diagnoses.stages")}</th>
-          <th className="right">{t("diagnoses.took")}</th>
+          <th className="right">{t("diagnoses.duration")}</th>
           <th>{t("captures.began")}</th>
           <th>{t("captures.reason")}</th>
         </tr>
       </thead>
       <tbody>
         {items.map((diagnosis) => (
-          <tr key={diagnosis.id} className={rowLink()}>
+          <tr key={diagnosis.id} className={rowLinkClass()}>
             <td className="num">
               <Link to="/diagnoses/$diagnosisId" params={{ diagnosisId: diagnosis.id }}>
                 #{diagnosis.number}
@@ -125,7 +125,7 @@ function DiagnosesTable({ items }: { items: readonly Diagnosis[] }) {
               <ScopeTag scope={diagnosis.scope} />
             </td>
             <td className="num right">{diagnosis.stages.length}</td>
-            <td className="num right">{seconds(diagnosis.elapsed_s)}</td>
+            <td className="num right">{formatSeconds(diagnosis.elapsed_s)}</td>
             <td className="num">{time.iso(diagnosis.created_at)}</td>
             <td className={classes.reason}>{diagnosis.reason || <span className="dim">–</span>}</td>
           </tr>
@@ -138,23 +138,23 @@ function DiagnosesTable({ items }: { items: readonly Diagnosis[] }) {
 /** Result of a diagnosis in one line: its causes, its failure, or the current stage. */
 function DiagnosisSummary({ diagnosis }: { diagnosis: Diagnosis }) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const names = useNames();
   const { state, result, failure, stages } = diagnosis;
   if (state === "running")
     return <span className="dim">{t("diagnoses.inStage", { n: Math.max(1, stages.length) })}</span>;
-  if (failure) return <span>{sentence(failure)}</span>;
+  if (failure) return <span>{formatMessage(failure)}</span>;
   if (!result) return <span className="dim">–</span>;
   if (result.causes.length === 0)
     return (
       <span className={classes.shortCause}>
-        <VerdictIcon look="refutes" /> <span className="dim">{t("findings.noCause")}</span>
+        <VerdictIcon verdict="refutes" /> <span className="dim">{t("findings.noCause")}</span>
       </span>
     );
   return result.causes.map((namedCause) => (
     <span key={namedCause.id} className={classes.shortCause}>
       <VerdictIcon
-        look={namedCause.confidence === "possible" ? "weak" : "supports"}
+        verdict={namedCause.confidence === "possible" ? "weak" : "supports"}
         label={t(`findings.confidence.${namedCause.confidence}`)}
       />
       <Link to="/diagnoses/$diagnosisId" params={{ diagnosisId: diagnosis.id }}>

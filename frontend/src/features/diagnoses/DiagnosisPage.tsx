@@ -1,4 +1,4 @@
-import { Button } from "@mantine/core";
+import { Anchor, Button } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { CircleAlert, Siren, Stethoscope } from "lucide-react";
 import { useEffect, useState } from "react";
@@ -8,9 +8,9 @@ import { BlockSkeleton, EmptyState, ErrorLine, ErrorState } from "../../componen
 import { ButtonLink, Link } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
 import { RunStateIcon } from "../../components/StatusIcon";
-import { milliseconds, seconds } from "../../core/text/format";
+import { formatMilliseconds, formatSeconds } from "../../core/text/format";
 import { useOpenDialog } from "../../lib/dialogs";
-import { keys, post, useAction, useDiagnosis, usePermission } from "../../lib/queries";
+import { post, queryKeys, useAction, useDiagnosis, usePermission } from "../../lib/queries";
 import { useMessage } from "../../lib/text/i18n";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useNames } from "../../lib/text/useNames";
@@ -76,7 +76,7 @@ function DiagnosisContent({ diagnosis, since }: { diagnosis: Diagnosis; since: n
           <ScopeTag scope={diagnosis.scope} />
           {diagnosis.reason && <span>“{diagnosis.reason}”</span>}
           <span className="num">{time.iso(diagnosis.created_at)}</span>
-          <ComparedWith diagnosis={diagnosis} />
+          <BaselineLink diagnosis={diagnosis} />
           {peers.length > 0 && (
             <span>{t("diagnosis.peers", { names: peers.map((peer) => peer.name).join(", ") })}</span>
           )}
@@ -84,11 +84,11 @@ function DiagnosisContent({ diagnosis, since }: { diagnosis: Diagnosis; since: n
       }
     >
       <DiagnosisProgress diagnosis={diagnosis} since={since} />
-      <Panel flush title={t("diagnosis.stages")}>
-        <DiagnosisStages diagnosis={diagnosis} />
-      </Panel>
       <Panel flush title={t("diagnosis.answer")} id="answer">
         <DiagnosisOutcome diagnosis={diagnosis} />
+      </Panel>
+      <Panel flush title={t("diagnosis.stages")} id="stages">
+        <DiagnosisStages diagnosis={diagnosis} />
       </Panel>
       {diagnosis.result && stages.length > 0 && peers.length > 0 && (
         <PeerDifferences items={diagnosis.result.differences} peers={peers} />
@@ -98,7 +98,7 @@ function DiagnosisContent({ diagnosis, since }: { diagnosis: Diagnosis; since: n
 }
 
 /** Link to the baseline run of the diagnosis. */
-function ComparedWith({ diagnosis }: { diagnosis: Diagnosis }) {
+function BaselineLink({ diagnosis }: { diagnosis: Diagnosis }) {
   const { t } = useTranslation();
   if (diagnosis.baseline_run_id)
     return (
@@ -112,11 +112,14 @@ function ComparedWith({ diagnosis }: { diagnosis: Diagnosis }) {
 /** Elapsed time, number of stages, CPU cost, and the actions: cancel, open incident, repeat. */
 function DiagnosisProgress({ diagnosis, since }: { diagnosis: Diagnosis; since: number }) {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const openDialog = useOpenDialog();
   const elapsed = useElapsed(diagnosis, since);
   const running = diagnosis.state === "running";
-  const cancel = useAction(() => post(`/diagnoses/${diagnosis.id}/cancel`), [keys.diagnoses, keys.captures]);
+  const cancel = useAction(
+    () => post(`/diagnoses/${diagnosis.id}/cancel`),
+    [queryKeys.diagnoses, queryKeys.captures],
+  );
   const cpuTimes = diagnosis.stages.flatMap((stage) => stage.host_cpu_ms ?? []);
   const cpu = cpuTimes.length > 0 ? cpuTimes.reduce((all, ms) => all + ms, 0) : null;
   return (
@@ -124,24 +127,25 @@ function DiagnosisProgress({ diagnosis, since }: { diagnosis: Diagnosis; since: 
       <span>
         <span className="dim">{t("diagnosis.elapsed")}</span>{" "}
         <span className="num" role="timer">
-          {seconds(running ? Math.floor(elapsed) : elapsed)}
+          {formatSeconds(running ? Math.floor(elapsed) : elapsed)}
         </span>
       </span>
       <span>
-        <span className="dim">{t("diagnoses.stages")}</span>{" "}
+        <Anchor href="#stages">{t("diagnoses.stages")}</Anchor>{" "}
         <span className="num">{diagnosis.stages.length}</span>
       </span>
       <span>
-        <span className="dim">{t("captures.cpu")}</span> <span className="num">{milliseconds(cpu)}</span>
+        <span className="dim">{t("captures.cpu")}</span>{" "}
+        <span className="num">{formatMilliseconds(cpu)}</span>
       </span>
       <span className={classes.barActions}>
         <ErrorLine error={cancel.error} />
-        {running && may("capture.cancel") && (
+        {running && can("capture.cancel") && (
           <CancelButton loading={cancel.isPending} onClick={() => cancel.mutate(undefined)}>
             {t("diagnosis.cancel")}
           </CancelButton>
         )}
-        {!running && may("incident.edit") && (
+        {!running && can("incident.edit") && (
           <Button
             variant="default"
             leftSection={<Siren size={14} />}
@@ -150,13 +154,13 @@ function DiagnosisProgress({ diagnosis, since }: { diagnosis: Diagnosis; since: 
             {t("diagnosis.openIncident")}
           </Button>
         )}
-        {!running && may("capture.light") && (
+        {!running && can("capture.light") && (
           <Button
             variant="default"
             leftSection={<Stethoscope size={14} />}
             onClick={() => openDialog("diagnose", [diagnosis.host.id])}
           >
-            {t("diagnosis.again")}
+            {t("diagnosis.repeat")}
           </Button>
         )}
       </span>
@@ -172,7 +176,7 @@ function PreliminaryCauses({ stages }: { stages: Diagnosis["stages"] }) {
     <div className={classes.pending} role="status">
       {latest?.named && (
         <p>
-          <strong>{t("diagnosis.preliminary", { time: seconds(latest.named_after_s ?? 0) })}</strong>{" "}
+          <strong>{t("diagnosis.preliminary", { time: formatSeconds(latest.named_after_s ?? 0) })}</strong>{" "}
           <NamedCauses named={latest.named} />
         </p>
       )}
@@ -184,7 +188,7 @@ function PreliminaryCauses({ stages }: { stages: Diagnosis["stages"] }) {
 /** Result of the diagnosis, or the reason why it has none. */
 function DiagnosisOutcome({ diagnosis }: { diagnosis: Diagnosis }) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const names = useNames();
   const { state, result, failure, stages, host } = diagnosis;
   if (state === "running") return <PreliminaryCauses stages={stages} />;
@@ -205,11 +209,11 @@ function DiagnosisOutcome({ diagnosis }: { diagnosis: Diagnosis }) {
           }
           action={
             <ButtonLink variant="default" to="/hosts/$hostId" params={{ hostId: host.id }}>
-              {t("diagnosis.lookAtHost")}
+              {t("diagnosis.checkHost")}
             </ButtonLink>
           }
         >
-          {sentence(failure)}
+          {formatMessage(failure)}
         </EmptyState>
       </div>
     );
@@ -217,7 +221,7 @@ function DiagnosisOutcome({ diagnosis }: { diagnosis: Diagnosis }) {
     <>
       <DiagnosisResult
         ranking={result}
-        tried={[...new Set(stages.flatMap((stage) => Object.keys(stage.collectors)))]}
+        triedCollectors={[...new Set(stages.flatMap((stage) => Object.keys(stage.collectors)))]}
         hostId={host.id}
         consumers={result.consumers ?? []}
         deeper={result.deeper ?? []}

@@ -1,10 +1,10 @@
 import { UnstyledButton } from "@mantine/core";
 import { ChevronDown, ChevronRight } from "lucide-react";
 import type { Diagnosis } from "../../client/models";
-import { BlockSkeleton, Loaded } from "../../components/EmptyState";
+import { BlockSkeleton, QueryContent } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { RunStateIcon, StatusIcon, TierTag } from "../../components/StatusIcon";
-import { milliseconds, number, seconds } from "../../core/text/format";
+import { formatMilliseconds, formatNumber, formatSeconds } from "../../core/text/format";
 import { useCaptureStream } from "../../lib/captures/useCaptureStream";
 import { isActive } from "../../lib/queries";
 import { useNames } from "../../lib/text/useNames";
@@ -16,7 +16,7 @@ import type { DiagnosisStage } from "./api";
 import classes from "./Diagnoses.module.css";
 
 const FIELDS = { stage: listField };
-const MOST = 3;
+const MAX_STAGES = 3;
 
 /** Stages in order, each with tier, duration and cost; a running stage shows its progress. */
 export function DiagnosisStages({ diagnosis }: { diagnosis: Diagnosis }) {
@@ -36,7 +36,7 @@ export function DiagnosisStages({ diagnosis }: { diagnosis: Diagnosis }) {
           <StatusIcon tone="busy">{t("diagnosis.starting")}</StatusIcon>
         </li>
       )}
-      {running && stages.length > 0 && stages.length < MOST && (
+      {running && stages.length > 0 && stages.length < MAX_STAGES && (
         <li className={classes.stageNext}>
           <span className={classes.step}>{stages.length + 1}</span>
           {between ? (
@@ -78,7 +78,7 @@ function StageItem({ stage, n, live }: { stage: DiagnosisStage; n: number; live:
           {open ? <ChevronDown size={14} /> : <ChevronRight size={14} />}
           <span className={classes.step}>{n}</span>
         </UnstyledButton>
-        <div className={classes.stageWhat}>
+        <div>
           <div className={classes.planHead}>
             <strong>{n === 1 ? t("diagnose.stageOne") : t("diagnosis.toSettle")}</strong>
             <RunStateIcon state={stage.state} />
@@ -95,19 +95,19 @@ function StageItem({ stage, n, live }: { stage: DiagnosisStage; n: number; live:
           {stage.named && (
             <div className={classes.stageText}>
               <span className="dim">
-                {t("diagnosis.namedAfter", { time: seconds(stage.named_after_s ?? 0) })}
+                {t("diagnosis.namedAfter", { time: formatSeconds(stage.named_after_s ?? 0) })}
               </span>
               <NamedCauses named={stage.named} />
             </div>
           )}
         </div>
         <dl className={classes.cost}>
-          <StageCost name={t("diagnosis.length")} value={seconds(stage.seconds)} />
+          <StageCost name={t("diagnosis.length")} value={formatSeconds(stage.seconds)} />
           <StageCost
             name={t("diagnosis.expected")}
-            value={t("diagnosis.ofCore", { cpu: number(stage.cpu_pct) })}
+            value={t("diagnosis.ofCore", { cpu: formatNumber(stage.cpu_pct) })}
           />
-          <StageCost name={t("diagnosis.used")} value={milliseconds(stage.host_cpu_ms)} />
+          <StageCost name={t("diagnosis.cpuUsed")} value={formatMilliseconds(stage.host_cpu_ms)} />
         </dl>
         <div className={classes.stageLinks}>
           {stage.run_id && (
@@ -136,9 +136,9 @@ function StageRuns({ captureId }: { captureId: string }) {
   const { query, since } = useCaptureStream(captureId);
   return (
     <div className={classes.bars}>
-      <Loaded query={query} skeleton={<BlockSkeleton height={200} />}>
+      <QueryContent query={query} skeleton={<BlockSkeleton height={200} />}>
         {(capture) => <RunBars capture={capture} since={since} />}
-      </Loaded>
+      </QueryContent>
     </div>
   );
 }

@@ -1,19 +1,19 @@
 import type { ReactNode } from "react";
-import type { Difference, Named } from "../../client/models";
+import type { HostRef, PeerDifference } from "../../client/models";
 import { EmptyState } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
 import { DataTable } from "../../components/tables/DataTable";
-import { NO_VALUE, number, percent, quantity } from "../../core/text/format";
+import { formatNumber, formatPercent, formatQuantity, NO_VALUE } from "../../core/text/format";
 import { useMetrics } from "../../lib/queries";
 import { useNames } from "../../lib/text/useNames";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Diagnoses.module.css";
 
 const MAX_PEERS = 3;
-type Value = Difference["local"];
+type Value = PeerDifference["local"];
 
 /** Display name of a setting `table[row].column`; an unknown setting keeps the server's name. */
-function Setting({ name }: { name: string }) {
+function SettingName({ name }: { name: string }) {
   const { t } = useTranslation();
   const [, table = "", at = "", column = ""] = /^(\w+)\[(.*)\]\.(\w+)$/.exec(name) ?? [];
   const what = t(`differences.setting.${column}` as "differences.setting.mtu", { defaultValue: "" });
@@ -30,26 +30,32 @@ function Setting({ name }: { name: string }) {
 }
 
 /** Table of differences from healthy peers that were captured at the same time, highest surprise score first. */
-export function PeerDifferences({ items, peers }: { items: readonly Difference[]; peers: readonly Named[] }) {
+export function PeerDifferences({
+  items,
+  peers,
+}: {
+  items: readonly PeerDifference[];
+  peers: readonly HostRef[];
+}) {
   const { t } = useTranslation();
   const names = useNames();
   const metrics = useMetrics().data;
-  const nameOf = ({ kind, name }: Difference): ReactNode => {
-    if (kind === "setting") return <Setting name={name} />;
+  const nameOf = ({ kind, name }: PeerDifference): ReactNode => {
+    if (kind === "setting") return <SettingName name={name} />;
     if (kind !== "metric") return <span className="mono">{name}</span>;
     const [id = name, labels = ""] = name.split("{");
     const where = labels.replace(/}$/, "");
     return where ? `${names.metric(id)} (${where})` : names.metric(id);
   };
-  const text = (difference: Difference, value: Value | undefined): string => {
+  const text = (difference: PeerDifference, value: Value | undefined): string => {
     if (value === null || value === undefined) return NO_VALUE;
     if (typeof value !== "number") return String(value);
-    if (difference.kind === "stack") return quantity(value, "pct");
+    if (difference.kind === "stack") return formatQuantity(value, "pct");
     const unit =
       difference.kind === "metric"
         ? metrics?.find((m) => m.id === difference.name.split("{")[0])?.unit
         : /_kb$/.exec(difference.name)?.[0].slice(1);
-    return unit ? quantity(value, unit) : number(value);
+    return unit ? formatQuantity(value, unit) : formatNumber(value);
   };
   return (
     <Panel flush title={t("differences.title", { count: peers.length })} headerExtra={t("differences.order")}>
@@ -75,15 +81,15 @@ export function PeerDifferences({ items, peers }: { items: readonly Difference[]
                     <span className={classes.surprise}>
                       <span style={{ width: `${Math.round(difference.surprise_score * 100)}%` }} />
                     </span>
-                    <span className="num dim"> {percent(difference.surprise_score)}</span>
+                    <span className="num dim"> {formatPercent(difference.surprise_score)}</span>
                   </td>
                   <td className={classes.kind}>{t(`differences.kinds.${difference.kind}`)}</td>
-                  <td className={classes.differs} title={difference.name}>
+                  <td className={classes.differenceName} title={difference.name}>
                     {nameOf(difference)}
                   </td>
-                  <td className={`num right ${classes.here}`}>{text(difference, difference.local)}</td>
+                  <td className={`num right ${classes.localValue}`}>{text(difference, difference.local)}</td>
                   <td
-                    className={classes.there}
+                    className={classes.peerValues}
                     title={peers.map(([n, v]) => `${n}: ${text(difference, v)}`).join("\n")}
                   >
                     {peers.slice(0, MAX_PEERS).map(([name, value]) => (

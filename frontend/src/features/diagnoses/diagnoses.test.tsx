@@ -3,8 +3,8 @@ import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { DIAGNOSES } from "../../../mock/analysis/diagnosisRecords";
 import { state } from "../../../mock/api";
-import { answerInstead, sent } from "../../../mock/server/msw";
-import { HOSTS } from "../../../mock/world";
+import { HOSTS } from "../../../mock/dataset";
+import { overrideAnswer, sentRequests } from "../../../mock/server/msw";
 import type { Diagnosis, Host } from "../../client/models";
 import { openScreen } from "../../testing/screen";
 
@@ -29,11 +29,15 @@ describe("the form of a diagnosis", () => {
     expect(within(plan).getByText("about 8 s")).toBeVisible();
     expect(within(plan).getByText("light")).toBeVisible();
     expect(within(plan).getByText(/Collectors that stop a process never/)).toBeVisible();
-    expect(sent.some((request) => request.method === "POST" && request.path === "/diagnoses")).toBe(false);
+    expect(sentRequests.some((request) => request.method === "POST" && request.path === "/diagnoses")).toBe(
+      false,
+    );
     await user.type(screen.getByRole("textbox", { name: "Reason" }), "p99 is bad");
     await user.click(screen.getByRole("button", { name: "Diagnose" }));
     await waitFor(() => expect(router.state.location.pathname).toMatch(/^\/diagnoses\/0193/));
-    expect(sent.find((request) => request.method === "POST" && request.path === "/diagnoses")?.body).toEqual({
+    expect(
+      sentRequests.find((request) => request.method === "POST" && request.path === "/diagnoses")?.body,
+    ).toEqual({
       host_id: UNHEALTHY.id,
       seconds: 8,
       baseline: "auto",
@@ -163,7 +167,7 @@ describe("diagnoses", () => {
   });
 
   it("that do not exist show an error", async () => {
-    answerInstead(({ path }) =>
+    overrideAnswer(({ path }) =>
       path.startsWith("/diagnoses/")
         ? {
             status: 404,

@@ -15,18 +15,18 @@ import { ErrorLine } from "../../components/EmptyState";
 import { TimeField } from "../../components/fields/TimeField";
 import { parseLabel } from "../../core/hosts/labels";
 import { eventKeys } from "../../lib/captures/events";
-import { keys, patch, post, useAction, useHosts, useServices } from "../../lib/queries";
+import { patch, post, queryKeys, useAction, useHosts, useServices } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
 import {
-  changedFields,
   EVENT_TARGETS,
   type EventDraft,
   emptyEventDraft,
-  invalidFields,
+  findInvalidFields,
   isEventComplete,
   KINDS,
   toEventBody,
   toEventDraft,
+  toEventUpdate,
 } from "./eventDraft";
 import classes from "./events.module.css";
 
@@ -46,15 +46,15 @@ export function EventDialog({ event, hosts = [], onClose }: Props) {
   const set = (part: Partial<EventDraft>) => setDraft((before) => ({ ...before, ...part }));
   const known = useHosts({}).data ?? [];
   const services = useServices().data ?? [];
-  const bad = invalidFields(draft);
+  const bad = findInvalidFields(draft);
   // The response lists only the first hosts, so a new selection would remove the others.
   const fixed = event?.target.kind === "hosts" && event.target.host_count > event.target.hosts.length;
   const send = useAction(
     () =>
       event
-        ? patch(`/reported-events/${event.id}`, changedFields(draft, event))
+        ? patch(`/reported-events/${event.id}`, toEventUpdate(draft, event))
         : post("/reported-events", toEventBody(draft), once),
-    [eventKeys.events, keys.hosts],
+    [eventKeys.events, queryKeys.hosts],
     onClose,
   );
   const errorText = (key: string | undefined) => key && t(key as "events.kindBad");

@@ -1,6 +1,6 @@
 import { Button, Switch } from "@mantine/core";
 import { Flag } from "lucide-react";
-import { EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
+import { EmptyState, QueryContent, RowSkeleton } from "../../components/EmptyState";
 import { CommandLine } from "../../components/fields/CopyButton";
 import { Link } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
@@ -19,12 +19,12 @@ const COMMAND =
 /** All reported events: deploys, configuration changes and notes. */
 export function EventsPage() {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const [view, setView] = useUrlState(FIELDS);
   const events = useEvents(view.withdrawn);
   const chosen = events.data?.find((event) => event.id === view.event);
   const close = () => setView({ dialog: "", event: "" });
-  const reportButton = may("event.report") && (
+  const reportButton = can("event.report") && (
     <Button leftSection={<Flag size={14} />} onClick={() => setView({ dialog: "add" })}>
       {t("events.report")}
     </Button>
@@ -47,7 +47,7 @@ export function EventsPage() {
           />
         }
       >
-        <Loaded query={events} skeleton={<RowSkeleton rows={6} height={32} />}>
+        <QueryContent query={events} skeleton={<RowSkeleton rows={6} height={32} />}>
           {(rows) =>
             rows.length > 0 ? (
               <EventsTable events={rows} onEdit={(item) => setView({ dialog: "edit", event: item })} />
@@ -57,9 +57,9 @@ export function EventsPage() {
               </EmptyState>
             )
           }
-        </Loaded>
+        </QueryContent>
       </Panel>
-      {may("event.report") && (
+      {can("event.report") && (
         <Panel title={t("events.pipeline")}>
           <div className={classes.pipeline}>
             <p>

@@ -5,10 +5,10 @@ import { Link } from "../../components/Link";
 import { Tag } from "../../components/StatusIcon";
 import { DataTable } from "../../components/tables/DataTable";
 import { cx } from "../../core/cx";
-import { duration } from "../../core/text/format";
+import { formatDuration } from "../../core/text/format";
 import { isoToNs } from "../../core/time/clock";
 import { eventKeys } from "../../lib/captures/events";
-import { keys, remove, useAction } from "../../lib/queries";
+import { queryKeys, remove, useAction } from "../../lib/queries";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useTranslation } from "../../lib/text/useTranslation";
 import type { ReportedEventTarget } from "./api";
@@ -25,7 +25,7 @@ export function EventsTable({ events, onEdit }: Props) {
   const time = useTimeFormat();
   const withdraw = useAction(
     (id: string) => remove(`/reported-events/${id}`),
-    [eventKeys.events, keys.hosts],
+    [eventKeys.events, queryKeys.hosts],
   );
   return (
     <>
@@ -51,7 +51,7 @@ export function EventsTable({ events, onEdit }: Props) {
                 {event.until && (
                   <span className="dim">
                     {" "}
-                    + {duration((isoToNs(event.until) ?? 0) - (isoToNs(event.at) ?? 0))}
+                    + {formatDuration((isoToNs(event.until) ?? 0) - (isoToNs(event.at) ?? 0))}
                   </span>
                 )}
               </td>
@@ -59,7 +59,7 @@ export function EventsTable({ events, onEdit }: Props) {
                 <Tag>{event.kind}</Tag>
               </td>
               <td>
-                <span className={classes.what}>{event.what}</span>{" "}
+                <span className={classes.title}>{event.what}</span>{" "}
                 {event.link && (
                   <Anchor href={event.link} target="_blank" rel="noreferrer noopener nofollow" size="xs">
                     {t("events.more")}
@@ -79,7 +79,7 @@ export function EventsTable({ events, onEdit }: Props) {
               </td>
               <td className="right">
                 {event.can_update && (
-                  <span className={classes.acts}>
+                  <span className={classes.actions}>
                     <Button
                       size="compact-xs"
                       variant="default"

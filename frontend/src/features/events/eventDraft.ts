@@ -52,13 +52,13 @@ export const toEventDraft = (event: ReportedEvent): EventDraft => ({
   service: event.target.service,
 });
 
-export const KIND = /^[a-z][a-z0-9_-]{0,31}$/;
-const LINK = /^https?:\/\/[!-~]+$/;
+export const KIND_PATTERN = /^[a-z][a-z0-9_-]{0,31}$/;
+const LINK_PATTERN = /^https?:\/\/[!-~]+$/;
 
 /** Message keys of fields that are not valid. */
-export const invalidFields = (draft: EventDraft): { kind?: string; link?: string; until?: string } => ({
-  ...(KIND.test(draft.kind) ? {} : { kind: "events.kindBad" }),
-  ...(draft.link === "" || LINK.test(draft.link.trim()) ? {} : { link: "events.linkBad" }),
+export const findInvalidFields = (draft: EventDraft): { kind?: string; link?: string; until?: string } => ({
+  ...(KIND_PATTERN.test(draft.kind) ? {} : { kind: "events.kindBad" }),
+  ...(draft.link === "" || LINK_PATTERN.test(draft.link.trim()) ? {} : { link: "events.linkBad" }),
   ...(draft.until === "" || Date.parse(draft.until) > Date.parse(draft.at)
     ? {}
     : { until: "events.untilBad" }),
@@ -74,7 +74,7 @@ export const isEventComplete = (draft: EventDraft): boolean =>
   draft.what.trim() !== "" &&
   draft.at !== "" &&
   hasTarget(draft) &&
-  Object.keys(invalidFields(draft)).length === 0;
+  Object.keys(findInvalidFields(draft)).length === 0;
 
 const targetFields = (draft: EventDraft): Pick<EventBody, "everywhere" | "hosts" | "labels" | "service"> =>
   draft.target === "everywhere"
@@ -98,7 +98,7 @@ export const toEventBody = (draft: EventDraft): EventBody => ({
 });
 
 /** Request body of an update: only changed fields, so that a time keeps its microseconds. */
-export function changedFields(draft: EventDraft, event: ReportedEvent): EventUpdate {
+export function toEventUpdate(draft: EventDraft, event: ReportedEvent): EventUpdate {
   const before = toEventDraft(event);
   const texts: Partial<Record<"kind" | "what" | "who" | "detail" | "at", string>> = {};
   for (const name of ["kind", "what", "who", "detail", "at"] as const)

@@ -1,16 +1,16 @@
 import { screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { eventState, resetEvents } from "../../../mock/captures/events";
-import { sent } from "../../../mock/server/msw";
+import { mockEvents, resetEvents } from "../../../mock/captures/events";
+import { HOSTS } from "../../../mock/dataset";
+import { sentRequests } from "../../../mock/server/msw";
 import { state } from "../../../mock/server/state";
-import { HOSTS } from "../../../mock/world";
 import { openScreen } from "../../testing/screen";
-import { changedFields, invalidFields, isEventComplete, toEventBody, toEventDraft } from "./eventDraft";
+import { findInvalidFields, isEventComplete, toEventBody, toEventDraft, toEventUpdate } from "./eventDraft";
 
 const last = (method: string, path: string) =>
-  sent.filter((request) => request.method === method && request.path === path).at(-1)?.body;
-const [DEPLOY, CONFIG] = eventState.events as [(typeof eventState.events)[0], (typeof eventState.events)[0]];
+  sentRequests.filter((request) => request.method === method && request.path === path).at(-1)?.body;
+const [DEPLOY, CONFIG] = mockEvents.events as [(typeof mockEvents.events)[0], (typeof mockEvents.events)[0]];
 
 beforeEach(() => {
   resetEvents();
@@ -25,9 +25,9 @@ afterEach(() => {
 describe("event request", () => {
   it("contains only changed fields", () => {
     const draft = toEventDraft(DEPLOY);
-    expect(changedFields(draft, DEPLOY)).toEqual({});
-    expect(changedFields({ ...draft, until: "", link: "" }, DEPLOY)).toEqual({ until: null, link: null });
-    expect(changedFields({ ...draft, target: "everywhere" }, DEPLOY)).toEqual({ everywhere: true });
+    expect(toEventUpdate(draft, DEPLOY)).toEqual({});
+    expect(toEventUpdate({ ...draft, until: "", link: "" }, DEPLOY)).toEqual({ until: null, link: null });
+    expect(toEventUpdate({ ...draft, target: "everywhere" }, DEPLOY)).toEqual({ everywhere: true });
   });
 
   it("contains only the fields of the selected target", () => {
@@ -41,9 +41,9 @@ describe("event request", () => {
   it("is validated before it is sent", () => {
     const draft = toEventDraft(CONFIG);
     expect(isEventComplete(draft)).toBe(true);
-    expect(invalidFields({ ...draft, link: "javascript:alert(1)" })).toEqual({ link: "events.linkBad" });
-    expect(invalidFields({ ...draft, kind: "<b>" })).toEqual({ kind: "events.kindBad" });
-    expect(invalidFields({ ...draft, until: draft.at })).toEqual({ until: "events.untilBad" });
+    expect(findInvalidFields({ ...draft, link: "javascript:alert(1)" })).toEqual({ link: "events.linkBad" });
+    expect(findInvalidFields({ ...draft, kind: "<b>" })).toEqual({ kind: "events.kindBad" });
+    expect(findInvalidFields({ ...draft, until: draft.at })).toEqual({ until: "events.untilBad" });
     expect(isEventComplete({ ...draft, hosts: [] })).toBe(false);
     expect(isEventComplete({ ...draft, what: "  " })).toBe(false);
   });

@@ -3,13 +3,13 @@ import { Search as SearchIcon } from "lucide-react";
 import { useMemo } from "react";
 import type { FleetPeers } from "../../client/models";
 import { labelNames, labelPairs, SORTS } from "../../core/hosts/fleet";
-import { seconds } from "../../core/text/format";
+import { formatSeconds } from "../../core/text/format";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { useUrlState } from "../../lib/urlState";
 import { useSlashFocus } from "../../lib/useSlashFocus";
 import type { FleetHost } from "./api";
 import classes from "./Fleet.module.css";
-import { FIELDS, FRESH } from "./fields";
+import { FIELDS, MAX_AGE_CHOICES } from "./fields";
 
 interface Props {
   hosts: readonly FleetHost[];
@@ -61,7 +61,7 @@ export function FilterBar({ hosts, labels, defaultLabel }: Props) {
       {(names.length > 0 || !peers) && (
         <Select
           size="xs"
-          className={classes.by ?? ""}
+          className={classes.select ?? ""}
           data={[
             ...(peers ? [] : [{ value: "", label: t("fleet.noGroup") }]),
             ...names.map((name) => ({ value: name, label: t("fleet.groupBy", { label: name }) })),
@@ -74,7 +74,7 @@ export function FilterBar({ hosts, labels, defaultLabel }: Props) {
       {!peers && (
         <Select
           size="xs"
-          className={classes.by ?? ""}
+          className={classes.select ?? ""}
           data={SORTS.map((sort) => ({ value: sort, label: t(`fleet.sort.${sort}`) }))}
           value={state.sort}
           onChange={(sort) => set({ sort: (sort ?? "worst") as (typeof SORTS)[number] })}
@@ -83,11 +83,14 @@ export function FilterBar({ hosts, labels, defaultLabel }: Props) {
       )}
       <Select
         size="xs"
-        className={classes.by ?? ""}
-        data={FRESH.map((item) => ({ value: item, label: t("fleet.fresh", { age: seconds(Number(item)) }) }))}
+        className={classes.select ?? ""}
+        data={MAX_AGE_CHOICES.map((item) => ({
+          value: item,
+          label: t("fleet.staleAfter", { age: formatSeconds(Number(item)) }),
+        }))}
         value={state.fresh}
-        onChange={(fresh) => set({ fresh: (fresh ?? "86400") as (typeof FRESH)[number] })}
-        aria-label={t("fleet.freshness")}
+        onChange={(fresh) => set({ fresh: (fresh ?? "86400") as (typeof MAX_AGE_CHOICES)[number] })}
+        aria-label={t("fleet.maxAge")}
       />
       {state.view === "use" && (
         <SegmentedControl

@@ -1,7 +1,7 @@
 import { SegmentedControl } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useCallback, useMemo } from "react";
-import { BlockSkeleton, EmptyState, Loaded } from "../../components/EmptyState";
+import { BlockSkeleton, EmptyState, QueryContent } from "../../components/EmptyState";
 import { ButtonLink } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
 import { StatusIcon } from "../../components/StatusIcon";
@@ -15,8 +15,8 @@ import { FilterBar } from "./FilterBar";
 import classes from "./Fleet.module.css";
 import { FIELDS, VIEWS, type View } from "./fields";
 import { SelectionBar } from "./SelectionBar";
+import { useColumnTitle } from "./useColumnTitle";
 import { type Rules, rulesOfResource, useFilteredHosts, usePeers, useVisibleRows } from "./useFleet";
-import { useTitle } from "./useTitle";
 import { MatrixView } from "./views/MatrixView";
 import { PeersView } from "./views/PeersView";
 import { UseView } from "./views/UseView";
@@ -55,7 +55,7 @@ export function FleetPage() {
   return (
     <Page
       title={t("nav.fleet")}
-      meta={<Counts hosts={visible} leftOut={leftOut} />}
+      meta={<SeverityCounts hosts={visible} leftOut={leftOut} />}
       actions={<SelectionBar hosts={known ?? NO_HOSTS} visible={visible} chosen={chosen} onChoose={choose} />}
     >
       <div className={classes.views}>
@@ -69,7 +69,7 @@ export function FleetPage() {
       </div>
       <FilterBar hosts={known ?? NO_HOSTS} labels={peers.data?.labels} defaultLabel={peers.data?.label} />
       {view === "use" && (
-        <Loaded query={use} skeleton={<BlockSkeleton height={560} />}>
+        <QueryContent query={use} skeleton={<BlockSkeleton height={560} />}>
           {(fleet) =>
             visible.length === 0 ? (
               <NoHosts any={fleet.hosts.length > 0} />
@@ -79,10 +79,10 @@ export function FleetPage() {
               </Panel>
             )
           }
-        </Loaded>
+        </QueryContent>
       )}
       {view === "findings" && (
-        <Loaded query={findings} skeleton={<BlockSkeleton height={560} />}>
+        <QueryContent query={findings} skeleton={<BlockSkeleton height={560} />}>
           {(fleet) =>
             visible.length === 0 ? (
               <NoHosts any={fleet.hosts.length > 0} />
@@ -92,12 +92,12 @@ export function FleetPage() {
               </Panel>
             )
           }
-        </Loaded>
+        </QueryContent>
       )}
       {view === "peers" && (
-        <Loaded query={peers} skeleton={<BlockSkeleton height={560} />}>
+        <QueryContent query={peers} skeleton={<BlockSkeleton height={560} />}>
           {(data) => <PeersView peers={data} onOpen={openCell} />}
-        </Loaded>
+        </QueryContent>
       )}
       <OpenCell
         hosts={known ?? NO_HOSTS}
@@ -145,7 +145,7 @@ interface OpenCellProps {
 /** The details of the cell in the URL. */
 function OpenCell({ hosts, rules, result }: OpenCellProps) {
   const [{ cell }, set] = useUrlState(FIELDS);
-  const title = useTitle(rules);
+  const title = useColumnTitle(rules);
   const [hostId = "", column = ""] = cell;
   const host = hosts.find((host) => host.id === hostId);
   return (
@@ -160,7 +160,7 @@ function OpenCell({ hosts, rules, result }: OpenCellProps) {
 }
 
 /** The number of hosts by their worst severity. */
-function Counts({ hosts, leftOut }: { hosts: readonly FleetHost[]; leftOut: number }) {
+function SeverityCounts({ hosts, leftOut }: { hosts: readonly FleetHost[]; leftOut: number }) {
   const { t } = useTranslation();
   const count = (worst: FleetHost["worst"]) => hosts.filter((host) => host.worst === worst).length;
   const unmeasured = hosts.filter((host) => host.runs.length === 0).length;
@@ -179,12 +179,12 @@ function Counts({ hosts, leftOut }: { hosts: readonly FleetHost[]; leftOut: numb
 /** Empty state: no hosts, or no hosts that match the filter. */
 function NoHosts({ any }: { any: boolean }) {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   if (any) return <EmptyState title={t("hosts.noMatch")} />;
   return (
     <EmptyState
       title={t("hosts.empty")}
-      action={may("host.add") && <ButtonLink to="/hosts/new">{t("nav.addHost")}</ButtonLink>}
+      action={can("host.add") && <ButtonLink to="/hosts/new">{t("nav.addHost")}</ButtonLink>}
     >
       {t("hosts.emptyText")}
     </EmptyState>

@@ -19,7 +19,7 @@ interface Props {
 /** Actions for the selected hosts. A diagnosis of several hosts examines the worst host with the others as peers. */
 export function SelectionBar({ hosts, visible, chosen, onChoose }: Props) {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const openDialog = useOpenDialog();
   const reachable = hosts
     .filter((host) => chosen.has(host.id) && host.state === "active")
@@ -39,7 +39,7 @@ export function SelectionBar({ hosts, visible, chosen, onChoose }: Props) {
           </Button>
         )
       )}
-      {may("capture.light") && (
+      {can("capture.light") && (
         <>
           <Button
             variant="default"

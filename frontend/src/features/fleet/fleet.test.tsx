@@ -2,7 +2,7 @@ import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it } from "vitest";
 import { state } from "../../../mock/api";
-import { answerInstead, sent } from "../../../mock/server/msw";
+import { overrideAnswer, sentRequests } from "../../../mock/server/msw";
 import type { FleetUse } from "../../client/models";
 import { openScreen } from "../../testing/screen";
 
@@ -62,7 +62,7 @@ const small = (names: readonly string[], critical: readonly string[]): FleetUse 
 
 describe("the USE grid", () => {
   it("shows the worst finding of each cell with number, threshold and age, worst hosts first", async () => {
-    answerInstead(({ path }) =>
+    overrideAnswer(({ path }) =>
       path === "/fleet/use" ? { status: 200, body: small(["a", "b"], ["b"]) } : undefined,
     );
     openScreen("/fleet");
@@ -115,7 +115,7 @@ describe("the USE grid", () => {
   it("keeps its order while new data arrives, until the user sorts again", async () => {
     const user = userEvent.setup();
     let critical = ["a"];
-    answerInstead(({ path }) =>
+    overrideAnswer(({ path }) =>
       path === "/fleet/use" ? { status: 200, body: small(["a", "b"], critical) } : undefined,
     );
     openScreen("/fleet");
@@ -134,12 +134,14 @@ describe("the USE grid", () => {
     openScreen("/fleet?label=dc&has=role%3Afeed");
     await grid();
     expect(rowNames().some((item) => item.startsWith("dc="))).toBe(true);
-    expect(sent.filter((request) => request.path === "/fleet/use" && request.query.get("has"))).toEqual([]);
+    expect(
+      sentRequests.filter((request) => request.path === "/fleet/use" && request.query.get("has")),
+    ).toEqual([]);
   });
 
   it("offers actions for the selected hosts: capture, diagnose, compare peers", async () => {
     const user = userEvent.setup();
-    answerInstead(({ path }) =>
+    overrideAnswer(({ path }) =>
       path === "/fleet/use" ? { status: 200, body: small(["a", "b", "c"], ["b"]) } : undefined,
     );
     const router = openScreen("/fleet?pick=a,b");
@@ -175,14 +177,16 @@ describe("peers", () => {
     await user.click(first as HTMLElement);
     await waitFor(() => expect(router.state.location.search).toHaveProperty("measure"));
     await waitFor(() =>
-      expect(sent.some((request) => request.query.get("measure")?.includes("F-CPU-RUNQ-DELAY"))).toBe(true),
+      expect(sentRequests.some((request) => request.query.get("measure")?.includes("F-CPU-RUNQ-DELAY"))).toBe(
+        true,
+      ),
     );
   });
 
   it("requests the label and the freshness in the URL", async () => {
     openScreen("/fleet?view=peers&label=dc&fresh=3600");
     expect(await screen.findByRole("heading", { name: "dc=fra2" })).toBeVisible();
-    const [request] = sent.filter((item) => item.path === "/fleet/peers");
+    const [request] = sentRequests.filter((item) => item.path === "/fleet/peers");
     expect([request?.query.get("label"), request?.query.get("within_s")]).toEqual(["dc", "3600"]);
   });
 });

@@ -1,6 +1,6 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { hasLabel, matchColumn, type Sort, sortHosts } from "../../core/hosts/fleet";
+import { hasLabel, matchesHostSearch, type Sort, sortHosts } from "../../core/hosts/fleet";
 import { useFleetPeers } from "../../lib/queries";
 import { useUrlState } from "../../lib/urlState";
 import type { FleetFinding, FleetHost, FleetRule } from "./api";
@@ -30,7 +30,7 @@ export function useVisibleRows<H extends FleetHost>(
   return useMemo(
     () =>
       sortHosts(
-        (hosts ?? []).filter((host) => hasLabel(host, has) && matchColumn(host, q)),
+        (hosts ?? []).filter((host) => hasLabel(host, has) && matchesHostSearch(host, q)),
         sort as Sort,
         results,
       ),

@@ -1,4 +1,4 @@
-import { Loaded } from "../../components/EmptyState";
+import { QueryContent } from "../../components/EmptyState";
 import { Page, Panel } from "../../components/Page";
 import { useCaptures } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
@@ -11,7 +11,7 @@ export function HomePage() {
   const { t } = useTranslation();
   const captures = useCaptures({}, 20);
   return (
-    <Loaded
+    <QueryContent
       query={captures}
       skeleton={
         <Page title={t("start.title")}>
@@ -21,7 +21,7 @@ export function HomePage() {
     >
       {({ items }) => (
         <Page title={items.length === 0 ? t("start.welcome") : t("start.title")}>
-          {items.length === 0 && <p className={classes.lead}>{t("start.lead")}</p>}
+          {items.length === 0 && <p className={classes.introduction}>{t("start.lead")}</p>}
           <GetStarted first={items.length === 0} />
           {items.length > 0 && (
             <Panel flush title={t("start.recent")}>
@@ -30,6 +30,6 @@ export function HomePage() {
           )}
         </Page>
       )}
-    </Loaded>
+    </QueryContent>
   );
 }

@@ -2,9 +2,9 @@ import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it } from "vitest";
 import { state } from "../../../mock/api";
-import { preflight } from "../../../mock/hosts/preflight";
-import { answerInstead, sent } from "../../../mock/server/msw";
-import { HOSTS } from "../../../mock/world";
+import { HOSTS } from "../../../mock/dataset";
+import { createPreflight } from "../../../mock/hosts/preflight";
+import { overrideAnswer, sentRequests } from "../../../mock/server/msw";
 import type { Host, Role } from "../../client/models";
 import { openScreen } from "../../testing/screen";
 
@@ -28,13 +28,13 @@ describe("the list of hosts", () => {
 
   it("shows the server's error instead of the list, and recovers", async () => {
     const user = userEvent.setup();
-    answerInstead(({ path }) =>
+    overrideAnswer(({ path }) =>
       path === "/hosts" ? refuse(503, "The database does not answer.") : undefined,
     );
     openScreen("/hosts");
     expect(await screen.findByRole("alert")).toHaveTextContent("The database does not answer.");
     state.hosts = HOSTS.slice(0, 3);
-    answerInstead(undefined);
+    overrideAnswer(undefined);
     await user.click(screen.getByRole("button", { name: "Try again" }));
     expect(await screen.findByRole("link", { name: HOST.name })).toBeVisible();
   });
@@ -85,12 +85,16 @@ describe("adding a host", () => {
   it("trusts only the displayed and confirmed fingerprint", async () => {
     const user = await fillIn("10.40.0.9");
     const fingerprint = await screen.findByText(/^SHA256:/);
-    expect(sent.some((request) => request.method === "POST" && request.path === "/hosts")).toBe(false);
+    expect(sentRequests.some((request) => request.method === "POST" && request.path === "/hosts")).toBe(
+      false,
+    );
     await user.click(screen.getByRole("button", { name: /Trust key and add host/ }));
     await waitFor(() =>
-      expect(sent.some((request) => request.method === "POST" && request.path === "/hosts")).toBe(true),
+      expect(sentRequests.some((request) => request.method === "POST" && request.path === "/hosts")).toBe(
+        true,
+      ),
     );
-    const body = sent.find((request) => request.method === "POST" && request.path === "/hosts")?.body;
+    const body = sentRequests.find((request) => request.method === "POST" && request.path === "/hosts")?.body;
     expect(body).toMatchObject({
       name: "feed-9",
       port: 22,
@@ -132,7 +136,9 @@ describe("the bulk import of hosts", () => {
     expect(within(table).getByText("refused")).toBeVisible();
     expect(within(table).getByText("exists")).toBeVisible();
     expect(
-      sent.filter((request) => request.path === "/hosts/import").map((request) => request.body.dry_run),
+      sentRequests
+        .filter((request) => request.path === "/hosts/import")
+        .map((request) => request.body.dry_run),
     ).toEqual([true]);
     await user.click(screen.getByRole("button", { name: "Add 3 hosts" }));
     expect(await screen.findByText("3 hosts were added.")).toBeVisible();
@@ -146,9 +152,9 @@ describe("a host", () => {
       key: "ssh.host_key_changed",
       params: { host: HOST.name, fingerprint: "SHA256:new", pinned: "SHA256:old" },
     };
-    answerInstead(({ method, path }) =>
+    overrideAnswer(({ method, path }) =>
       method === "GET" && path.endsWith("/preflight")
-        ? { status: 200, body: { ...preflight(HOST, "failed"), failure } }
+        ? { status: 200, body: { ...createPreflight(HOST, "failed"), failure } }
         : undefined,
     );
     openScreen(`/hosts/${HOST.id}`);
@@ -163,16 +169,16 @@ describe("a host", () => {
     await user.click(screen.getByRole("checkbox", { name: "I have compared the fingerprint on the host" }));
     await user.click(pin);
     await waitFor(() =>
-      expect(sent.find((request) => request.path.endsWith("/host-key"))?.body).toMatchObject({
+      expect(sentRequests.find((request) => request.path.endsWith("/host-key"))?.body).toMatchObject({
         reason: "reinstalled today",
       }),
     );
   });
 
   it("shows unavailable collectors with the commands that fix them", async () => {
-    answerInstead(({ method, path }) =>
+    overrideAnswer(({ method, path }) =>
       method === "GET" && path.endsWith("/preflight")
-        ? { status: 200, body: preflight({ ...HOST, name: "feed-0" }) }
+        ? { status: 200, body: createPreflight({ ...HOST, name: "feed-0" }) }
         : undefined,
     );
     openScreen(`/hosts/${HOST.id}`);
@@ -189,7 +195,7 @@ describe("a host", () => {
     expect(allow).not.toBeChecked();
     await user.click(allow);
     await waitFor(() => expect(allow).toBeChecked());
-    expect(sent.find((request) => request.method === "PATCH")?.body).toEqual({ allows_ptrace: true });
+    expect(sentRequests.find((request) => request.method === "PATCH")?.body).toEqual({ allows_ptrace: true });
     expect(await screen.findByText("allowed")).toBeVisible();
   });
 

@@ -7,9 +7,9 @@ import type { Capture } from "../../client/models";
 import { Dialog } from "../../components/Dialog";
 import { ErrorLine } from "../../components/EmptyState";
 import { CommandLine } from "../../components/fields/CopyButton";
-import { bytes } from "../../core/text/format";
-import { call } from "../../lib/api";
-import { keys, useHosts } from "../../lib/queries";
+import { formatBytes } from "../../core/text/format";
+import { callApi } from "../../lib/api";
+import { queryKeys, useHosts } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
 import type { ImportedIncident } from "./api";
 import classes from "./ImportDialog.module.css";
@@ -63,7 +63,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
       const body = new FormData();
       body.append("file", chosen);
       if (isIncident(chosen, kind)) {
-        const incident = await call<ImportedIncident>("POST", "/incidents/import", {
+        const incident = await callApi<ImportedIncident>("POST", "/incidents/import", {
           body,
           once: `${once}-${chosen.name}-${chosen.size}-incident`,
         });
@@ -72,7 +72,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
       body.append("kind", kind);
       if (host) body.append("host_id", host);
       if (name.trim()) body.append("name", name.trim());
-      const capture = await call<Capture>("POST", "/imports", {
+      const capture = await callApi<Capture>("POST", "/imports", {
         body,
         once: `${once}-${chosen.name}-${chosen.size}-${kind}`,
       });
@@ -84,7 +84,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
         void navigate({ to: "/incidents/$incidentId", params: { incidentId: incident.id } });
         return;
       }
-      void cache.invalidateQueries({ queryKey: keys.captures });
+      void cache.invalidateQueries({ queryKey: queryKeys.captures });
       const run = capture.runs[0];
       void (run
         ? navigate({ to: "/runs/$runId", params: { runId: run.id } })
@@ -110,7 +110,9 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
             send.reset();
           }}
           error={
-            tooLarge ? t("import.tooLarge", { size: bytes(file.size), limit: bytes(MAX_BYTES) }) : undefined
+            tooLarge
+              ? t("import.tooLarge", { size: formatBytes(file.size), limit: formatBytes(MAX_BYTES) })
+              : undefined
           }
           clearable
           data-autofocus
@@ -149,8 +151,8 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
           </div>
         )}
         {send.isPending && isBundle && file && (
-          <p className={classes.sending} role="status">
-            {t("import.sendingIncident", { size: bytes(file.size) })}
+          <p className={classes.uploadStatus} role="status">
+            {t("import.sendingIncident", { size: formatBytes(file.size) })}
           </p>
         )}
         <div className={classes.buttons}>

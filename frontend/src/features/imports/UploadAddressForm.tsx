@@ -8,7 +8,7 @@ import { CommandLine } from "../../components/fields/CopyButton";
 import { Link } from "../../components/Link";
 import { StatusIcon, type Tone } from "../../components/StatusIcon";
 import { DataTable } from "../../components/tables/DataTable";
-import { bytes } from "../../core/text/format";
+import { formatBytes } from "../../core/text/format";
 import { get, post, remove, useAction, usePlans } from "../../lib/queries";
 import { useMessage } from "../../lib/text/i18n";
 import { useTimeFormat } from "../../lib/text/useFormat";
@@ -102,7 +102,7 @@ export function UploadAddressForm({ hosts }: { hosts: readonly Host[] }) {
         />
         <NumberInput
           size="xs"
-          label={t("import.push.cap")}
+          label={t("import.push.sizeLimit")}
           min={1}
           max={1024}
           value={cap}
@@ -114,7 +114,7 @@ export function UploadAddressForm({ hosts }: { hosts: readonly Host[] }) {
           loading={make.isPending}
           disabled={!placed || minutes === "" || cap === ""}
         >
-          {t("import.push.make")}
+          {t("import.push.create")}
         </Button>
       </form>
       <ErrorLine error={make.error} />
@@ -133,7 +133,7 @@ const MAX_ROWS = 8;
 
 function UploadAddressList() {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const time = useTimeFormat();
   const query = useQuery({
     queryKey: KEY,
@@ -165,13 +165,13 @@ function UploadAddressList() {
                 <StatusIcon tone={TONES[uploadAddress.state]}>
                   {t(`import.push.states.${uploadAddress.state}`)}
                 </StatusIcon>
-                {uploadAddress.failure && <div className="dim">{sentence(uploadAddress.failure)}</div>}
+                {uploadAddress.failure && <div className="dim">{formatMessage(uploadAddress.failure)}</div>}
               </td>
               <td className="num">{time.iso(uploadAddress.expires_at)}</td>
               <td className="num">
                 {uploadAddress.capture_id ? (
                   <Link to="/captures/$captureId" params={{ captureId: uploadAddress.capture_id }}>
-                    {bytes(uploadAddress.bytes)}
+                    {formatBytes(uploadAddress.bytes)}
                   </Link>
                 ) : (
                   "–"

@@ -1,12 +1,12 @@
 import { screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { beforeEach, describe, expect, it } from "vitest";
-import { addresses, firstUploads } from "../../../mock/captures/uploads";
-import { sent } from "../../../mock/server/msw";
+import { createUploads, mockUploads } from "../../../mock/captures/uploads";
+import { sentRequests } from "../../../mock/server/msw";
 import { openScreen } from "../../testing/screen";
 
 beforeEach(() => {
-  addresses.uploads = firstUploads();
+  mockUploads.uploads = createUploads();
 });
 
 describe("an upload address", () => {
@@ -19,7 +19,7 @@ describe("an upload address", () => {
     await user.type(within(dialog).getByLabelText("or a name for a new host"), "console-9");
     await user.click(button);
     expect(await within(dialog).findByText(/curl -fsS .*culprit.sh && sh culprit.sh/)).toBeVisible();
-    const body = sent
+    const body = sentRequests
       .filter((request) => request.method === "POST" && request.path === "/uploads")
       .at(-1)?.body;
     expect(body).toEqual({ host_name: "console-9", plan: "triage", minutes: 60, max_mb: 64 });

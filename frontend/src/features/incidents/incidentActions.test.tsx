@@ -2,20 +2,24 @@ import { fireEvent, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { state } from "../../../mock/api";
-import { meanwhile, resetIncidents } from "../../../mock/incidents/incidents";
-import { FAILED, RICH, UNDECIDED } from "../../../mock/incidents/investigations";
-import { answerInstead, sent } from "../../../mock/server/msw";
-import { problem } from "../../../mock/server/routes";
-import { HOSTS } from "../../../mock/world";
+import { HOSTS } from "../../../mock/dataset";
+import { addNoteAsOtherUser, resetIncidents } from "../../../mock/incidents/incidents";
+import {
+  FAILED_FIX_INCIDENT,
+  FULL_INCIDENT,
+  UNDECIDED_INCIDENT,
+} from "../../../mock/incidents/investigations";
+import { overrideAnswer, sentRequests } from "../../../mock/server/msw";
+import { respondProblem } from "../../../mock/server/routes";
 import { openScreen } from "../../testing/screen";
 
-const AT = `/incidents/${RICH.id}`;
+const AT = `/incidents/${FULL_INCIDENT.id}`;
 const WAITING = "requests-wait-for-cpu/waiting";
 const LOCK = "requests-wait-for-cpu/lock";
 
 const next = async () => within(await screen.findByRole("region", { name: "Next step" }));
 const posted = (path: string) =>
-  sent.filter((request) => request.method !== "GET" && request.path.endsWith(path));
+  sentRequests.filter((request) => request.method !== "GET" && request.path.endsWith(path));
 
 beforeEach(() => {
   resetIncidents();
@@ -44,7 +48,7 @@ describe("the next step", () => {
     expect(posted("/step-runs")[0]?.body).toEqual({
       step: LOCK,
       host_id: HOSTS[1]?.id,
-      version: RICH.version,
+      version: FULL_INCIDENT.version,
     });
     await user.click(await part.findByRole("button", { name: "Cancel capture" }));
     await waitFor(() => expect(posted("/cancel")).toHaveLength(1));
@@ -52,9 +56,9 @@ describe("the next step", () => {
 
   it("asks for missing options, and runs with the entered values", async () => {
     const user = userEvent.setup();
-    answerInstead(({ path, body }) =>
+    overrideAnswer(({ path, body }) =>
       path.endsWith("/step-runs") && !body.options
-        ? problem(422, "incident.option_missing_peer", "peer", {
+        ? respondProblem(422, "incident.option_missing_peer", "peer", {
             step: LOCK,
             collector: "perf_sched",
             option: "address",
@@ -71,9 +75,9 @@ describe("the next step", () => {
       step: LOCK,
       host_id: HOSTS[1]?.id,
       options: { perf_sched: { address: "10.0.0.2" } },
-      version: RICH.version,
+      version: FULL_INCIDENT.version,
     });
-    answerInstead(undefined);
+    overrideAnswer(undefined);
   });
 
   it("cannot be run by a viewer", async () => {
@@ -91,7 +95,7 @@ describe("concurrent edits", () => {
     openScreen(`${AT}?pane=journal`);
     const note = await screen.findByRole("textbox", { name: "Note" });
     await user.type(note, "mine");
-    meanwhile(RICH.id, "Restarted feed on the third host.");
+    addNoteAsOtherUser(FULL_INCIDENT.id, "Restarted feed on the third host.");
     fireEvent.click(screen.getByRole("button", { name: "Add note" }));
     const alert = within(await screen.findByRole("alert"));
     expect(alert.getByText(/lena changed this incident after you opened it \(a note\)/)).toBeVisible();
@@ -99,7 +103,7 @@ describe("concurrent edits", () => {
     expect(note).toHaveValue("mine");
     await user.click(alert.getByRole("button", { name: "Apply my change to the new version" }));
     await waitFor(() => expect(note).toHaveValue(""));
-    expect(posted("/notes").at(-1)?.body).toEqual({ note: "mine", version: RICH.version + 1 });
+    expect(posted("/notes").at(-1)?.body).toEqual({ note: "mine", version: FULL_INCIDENT.version + 1 });
   });
 
   it("are listed in the journal with display names", async () => {
@@ -146,7 +150,7 @@ describe("a change of the incident state", () => {
 describe("a playbook", () => {
   it("is dismissed with a reason, shows the reason, and is restored", async () => {
     const user = userEvent.setup();
-    openScreen(`/incidents/${UNDECIDED.id}`);
+    openScreen(`/incidents/${UNDECIDED_INCIDENT.id}`);
     const decided = () =>
       screen.findAllByRole("button", { name: /^State:/ }).then((all) => all[0] as HTMLElement);
     await user.click(await decided());
@@ -156,7 +160,9 @@ describe("a playbook", () => {
     await user.type(dialog.getByRole("textbox", { name: "Reason" }), "not our service");
     await user.click(dialog.getByRole("button", { name: "Dismiss playbook" }));
     expect((await screen.findAllByTitle(/Dismissed by .*: not our service/))[0]).toBeVisible();
-    expect(posted(`/playbooks/${UNDECIDED.playbooks[0]?.id}`)[0]?.body).toMatchObject({ dismissed: true });
+    expect(posted(`/playbooks/${UNDECIDED_INCIDENT.playbooks[0]?.id}`)[0]?.body).toMatchObject({
+      dismissed: true,
+    });
     await user.click(await decided());
     await user.click(await screen.findByRole("menuitem", { name: "Restore playbook" }));
     await waitFor(() => expect(screen.queryByTitle(/Dismissed by/)).toBeNull());
@@ -212,7 +218,7 @@ describe("a fix", () => {
   });
 
   it("shows why a verification has no conclusion", async () => {
-    openScreen(`/incidents/${FAILED.id}?pane=fixes`);
+    openScreen(`/incidents/${FAILED_FIX_INCIDENT.id}?pane=fixes`);
     expect(await screen.findByText("No conclusion")).toBeVisible();
     expect(screen.getByText(/The interval is neither within ±10 %/)).toBeVisible();
     expect(screen.getByText(/captures with data are needed before and after/)).toBeVisible();
@@ -235,7 +241,7 @@ describe("a rejected cause", () => {
     expect(screen.getByText("1 piece of evidence")).toBeVisible();
     expect(screen.getByRole("link", { name: "Download as a regression bundle" })).toHaveAttribute(
       "href",
-      `/api/v1/incidents/${RICH.id}/regression-bundle`,
+      `/api/v1/incidents/${FULL_INCIDENT.id}/regression-bundle`,
     );
   });
 });
@@ -244,13 +250,15 @@ describe("a stopped autopilot", () => {
   const stopped = (step: string) => {
     const reason = { key: "autopilot.person", params: { step } };
     const autopilot = { state: "stopped", tier: "light", by: null, capture_id: null, step: null, reason };
-    answerInstead(({ path }) =>
-      path === `/incidents/${RICH.id}` ? { status: 200, body: { ...RICH, autopilot } } : undefined,
+    overrideAnswer(({ path }) =>
+      path === `/incidents/${FULL_INCIDENT.id}`
+        ? { status: 200, body: { ...FULL_INCIDENT, autopilot } }
+        : undefined,
     );
   };
 
   it("shows the reason with the question while that step is the next step", async () => {
-    stopped(RICH.next?.step ?? "");
+    stopped(FULL_INCIDENT.next?.step ?? "");
     openScreen(AT);
     const part = await next();
     expect(await part.findByText("The autopilot stopped.")).toBeVisible();
@@ -268,7 +276,7 @@ describe("a stopped autopilot", () => {
 describe("pins of artifact lines", () => {
   it("are added to the last opened incident", async () => {
     const user = userEvent.setup();
-    sessionStorage.setItem("culprit.incident", JSON.stringify({ incident: RICH.id, step: LOCK }));
+    sessionStorage.setItem("culprit.incident", JSON.stringify({ incident: FULL_INCIDENT.id, step: LOCK }));
     openScreen("/artifacts/0193?line=12&lines=12,14");
     await user.click(await screen.findByRole("button", { name: "Pin" }));
     await user.click(await screen.findByRole("button", { name: "Pin to #42" }));
@@ -289,8 +297,8 @@ describe("pins of artifact lines", () => {
 
 describe("a missing incident", () => {
   it("shows the server's error", async () => {
-    answerInstead(({ path }) =>
-      path === `/incidents/${RICH.id}`
+    overrideAnswer(({ path }) =>
+      path === `/incidents/${FULL_INCIDENT.id}`
         ? { status: 404, body: { status: 404, title: "", detail: "", key: "incident.not_found", params: {} } }
         : undefined,
     );

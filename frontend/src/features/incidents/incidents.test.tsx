@@ -2,13 +2,13 @@ import { fireEvent, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { state } from "../../../mock/api";
+import { HOSTS } from "../../../mock/dataset";
 import { resetIncidents } from "../../../mock/incidents/incidents";
-import { BARE, FAILED, RICH } from "../../../mock/incidents/investigations";
-import { sent } from "../../../mock/server/msw";
-import { HOSTS } from "../../../mock/world";
+import { FAILED_FIX_INCIDENT, FULL_INCIDENT, NEW_INCIDENT } from "../../../mock/incidents/investigations";
+import { sentRequests } from "../../../mock/server/msw";
 import { openScreen } from "../../testing/screen";
 
-const AT = `/incidents/${RICH.id}`;
+const AT = `/incidents/${FULL_INCIDENT.id}`;
 const WAITING = "requests-wait-for-cpu/waiting";
 const POOL = "requests-wait-for-cpu/pool";
 const LOCK = "requests-wait-for-cpu/lock";
@@ -16,7 +16,7 @@ const LOCK = "requests-wait-for-cpu/lock";
 const chain = async () => within(await screen.findByRole("list", { name: "Evidence chain" }));
 const evidence = async () => within(await screen.findByRole("region", { name: "Evidence" }));
 const posted = (path: string) =>
-  sent.filter((request) => request.method !== "GET" && request.path.endsWith(path));
+  sentRequests.filter((request) => request.method !== "GET" && request.path.endsWith(path));
 
 beforeEach(() => {
   resetIncidents();
@@ -31,14 +31,14 @@ afterEach(() => {
 describe("the list of incidents", () => {
   it("shows state, symptom, cause and the first missing part", async () => {
     openScreen("/incidents");
-    const row = (await screen.findByRole("link", { name: RICH.title })).closest("tr") as HTMLElement;
+    const row = (await screen.findByRole("link", { name: FULL_INCIDENT.title })).closest("tr") as HTMLElement;
     expect(row).toHaveTextContent("investigating");
     expect(row).toHaveTextContent(/latency 520.ms → 2.3.s/);
     expect(await within(row).findByText("More runnable threads than CPUs")).toBeVisible();
     expect(row).toHaveTextContent("is the symptom gone?");
-    const bare = screen.getByRole("link", { name: BARE.title }).closest("tr") as HTMLElement;
+    const bare = screen.getByRole("link", { name: NEW_INCIDENT.title }).closest("tr") as HTMLElement;
     expect(bare).toHaveTextContent("no cause");
-    const failed = screen.getByRole("link", { name: FAILED.title }).closest("tr") as HTMLElement;
+    const failed = screen.getByRole("link", { name: FAILED_FIX_INCIDENT.title }).closest("tr") as HTMLElement;
     expect(failed).toHaveTextContent("fix not verified");
   });
 
@@ -46,7 +46,7 @@ describe("the list of incidents", () => {
     const user = userEvent.setup();
     const router = openScreen("/incidents");
     await user.type(await screen.findByRole("textbox", { name: "Title, host, service or cause" }), "search");
-    await waitFor(() => expect(screen.queryByRole("link", { name: RICH.title })).toBeNull());
+    await waitFor(() => expect(screen.queryByRole("link", { name: FULL_INCIDENT.title })).toBeNull());
     expect(router.state.location.search).toMatchObject({ q: "search" });
   });
 
@@ -122,7 +122,7 @@ describe("the evidence chain", () => {
   });
 
   it("shows only the first missing part: without a cause, no missing fix", async () => {
-    openScreen(`/incidents/${BARE.id}`);
+    openScreen(`/incidents/${NEW_INCIDENT.id}`);
     const list = await chain();
     expect(list.getByText("No cause named yet")).toBeVisible();
     expect(list.queryByText("No fix yet")).toBeNull();
@@ -145,7 +145,7 @@ describe("the evidence chain", () => {
 
   it("shows the server's reason why a hypothesis cannot be confirmed", async () => {
     const user = userEvent.setup();
-    openScreen(`/incidents/${FAILED.id}`);
+    openScreen(`/incidents/${FAILED_FIX_INCIDENT.id}`);
     const list = await chain();
     await user.click(await list.findByRole("button", { name: "State: likely. Change" }));
     await user.click(await screen.findByRole("menuitem", { name: "Confirm" }));
@@ -190,7 +190,7 @@ describe("the evidence of a step", () => {
     expect(posted("/pins")[0]?.body).toMatchObject({
       kind: "line",
       step: WAITING,
-      version: RICH.version,
+      version: FULL_INCIDENT.version,
       ref: { part: "sched.txt", lines: [1184, 1190, 1204, 1377] },
       view: expect.stringMatching(/^\/artifacts\/.*line=1184/),
     });

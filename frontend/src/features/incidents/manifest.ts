@@ -1,11 +1,18 @@
 import { Siren } from "lucide-react";
+import { incidentsQuery } from "../../lib/incidents/incidents";
 import { defineFeature } from "../../lib/manifest";
+import { prefetchMissing } from "../../lib/requests/prefetch";
+import { prepareIncident } from "./page/prepareIncident";
 
 export const manifest = defineFeature({
   routes: {
-    "/incidents": { load: () => import("./list/IncidentsPage").then((module) => module.IncidentsPage) },
+    "/incidents": {
+      load: () => import("./list/IncidentsPage").then((module) => module.IncidentsPage),
+      prepare: (queries) => prefetchMissing(queries, incidentsQuery),
+    },
     "/incidents/$incidentId": {
       load: () => import("./page/IncidentPage").then((module) => module.IncidentPage),
+      prepare: prepareIncident,
     },
   },
   navigation: [{ to: "/incidents", key: "nav.incidents", icon: Siren }],

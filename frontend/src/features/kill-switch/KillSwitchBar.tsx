@@ -1,26 +1,26 @@
 import { Button } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { queryOptions, useQuery } from "@tanstack/react-query";
 import { OctagonX } from "lucide-react";
 import { ErrorLine } from "../../components/EmptyState";
 import { RelativeTime } from "../../components/text/RelativeTime";
-import { get, keys, remove, useAction, usePermission } from "../../lib/queries";
+import { get, queryKeys, remove, useAction, usePermission } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
 import type { KillSwitch } from "./api";
 import classes from "./KillSwitch.module.css";
 
 /** Polling interval in ms. It affects only the display: the server enforces a kill switch immediately. */
-const EVERY_MS = 5_000;
+const POLL_MS = 5_000;
 export const KILL_SWITCHES = ["kill-switches"] as const;
 
-export const useKillSwitches = () =>
-  useQuery({
-    queryKey: KILL_SWITCHES,
-    queryFn: () => get("/kill-switches"),
-    refetchInterval: EVERY_MS,
-  });
+export const killSwitchesQuery = queryOptions({
+  queryKey: KILL_SWITCHES,
+  queryFn: () => get("/kill-switches"),
+});
+
+export const useKillSwitches = () => useQuery({ ...killSwitchesQuery, refetchInterval: POLL_MS });
 
 /** Return a function that names the target of a kill switch: a host, labels, or all hosts. */
-export function useSwitchTarget(): (killSwitch: KillSwitch) => string {
+export function useKillSwitchTarget(): (killSwitch: KillSwitch) => string {
   const { t } = useTranslation();
   return ({ kind, host, label }) => {
     if (kind === "host") return host?.name ?? "–";
@@ -35,18 +35,18 @@ export function useSwitchTarget(): (killSwitch: KillSwitch) => string {
 /** Bar below the header of every screen while a kill switch is active: target, reason, user, deactivation. */
 export function KillSwitchBar() {
   const { t } = useTranslation();
-  const may = usePermission();
-  const place = useSwitchTarget();
+  const can = usePermission();
+  const place = useKillSwitchTarget();
   const { data = [] } = useKillSwitches();
   const deactivate = useAction(
     (id: string) => remove(`/kill-switches/${id}`),
-    [KILL_SWITCHES, keys.captures],
+    [KILL_SWITCHES, queryKeys.captures],
   );
   if (data.length === 0) return null;
   return (
     <div className={classes.band} role="alert">
       <OctagonX size={16} aria-hidden />
-      <strong>{t("killSwitch.holds")}</strong>
+      <strong>{t("killSwitch.isActive")}</strong>
       {data.map((killSwitch) => (
         <span key={killSwitch.id} className={classes.item}>
           <span>
@@ -56,7 +56,7 @@ export function KillSwitchBar() {
               {killSwitch.activated_by?.name} <RelativeTime at={killSwitch.created_at} />
             </span>
           </span>
-          {may("kill_switch.manage") && (
+          {can("kill_switch.manage") && (
             <Button
               size="compact-xs"
               variant="default"

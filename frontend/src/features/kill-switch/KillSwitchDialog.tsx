@@ -3,7 +3,7 @@ import { useState } from "react";
 import { Dialog } from "../../components/Dialog";
 import { ErrorLine } from "../../components/EmptyState";
 import { parseLabel } from "../../core/hosts/labels";
-import { keys, post, useAction, useHosts } from "../../lib/queries";
+import { post, queryKeys, useAction, useHosts } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./KillSwitch.module.css";
 import { KILL_SWITCHES } from "./KillSwitchBar";
@@ -31,7 +31,7 @@ export function KillSwitchDialog({ onClose }: { onClose: () => void }) {
         ...(kind === "label" && pair ? { label: { [pair[0]]: pair[1] } } : {}),
         ...(kind === "host" ? { host_id: host } : {}),
       }),
-    [KILL_SWITCHES, keys.captures],
+    [KILL_SWITCHES, queryKeys.captures],
     onClose,
   );
   return (
@@ -48,7 +48,7 @@ export function KillSwitchDialog({ onClose }: { onClose: () => void }) {
           value={kind}
           onChange={(value) => setKind(value as Kind)}
           data={KINDS.map((value) => ({ value, label: t(`killSwitch.kind.${value}`) }))}
-          aria-label={t("killSwitch.where")}
+          aria-label={t("killSwitch.target")}
         />
         {kind === "label" && (
           <TextInput

@@ -10,7 +10,7 @@ import { ANNOTATIONS, CHANNELS } from "./api";
 import { DeliveryHeader, DeliveryStatus } from "./DeliveryStatus";
 import classes from "./notifications.module.css";
 
-const EVERY_MS = 5_000;
+const POLL_MS = 5_000;
 
 /** Table of failed Grafana annotations; empty if none failed. */
 export function AnnotationsPanel() {
@@ -18,7 +18,7 @@ export function AnnotationsPanel() {
   const failed = useQuery({
     queryKey: ANNOTATIONS,
     queryFn: () => get("/grafana-annotations", { state: "failed", limit: 100 }),
-    refetchInterval: EVERY_MS,
+    refetchInterval: POLL_MS,
   });
   const again = useAction((id: string) => post(`/grafana-annotations/${id}/retry`), [ANNOTATIONS, CHANNELS]);
   const rows = failed.data?.items ?? [];
@@ -41,8 +41,8 @@ export function AnnotationsPanel() {
               <td>
                 <AnnotationSubject annotation={grafanaAnnotation} />
               </td>
-              <td className={classes.why}>{grafanaAnnotation.text || <span className="dim">–</span>}</td>
-              <DeliveryStatus delivery={grafanaAnnotation} again={again} />
+              <td className={classes.detail}>{grafanaAnnotation.text || <span className="dim">–</span>}</td>
+              <DeliveryStatus delivery={grafanaAnnotation} retry={again} />
             </tr>
           ))}
         </tbody>

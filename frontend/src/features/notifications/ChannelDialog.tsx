@@ -64,7 +64,7 @@ export function ChannelDialog({ onClose }: { onClose: () => void }) {
   if (secret)
     return (
       <Dialog onClose={onClose} title={t("channels.add")}>
-        <div className={classes.once} role="status">
+        <div className={classes.newSecret} role="status">
           <p>{t("channels.secretOnce")}</p>
           <CommandLine text={secret} />
         </div>

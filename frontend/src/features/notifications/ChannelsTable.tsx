@@ -12,8 +12,8 @@ import { ANNOTATIONS, CHANNELS, NOTIFICATIONS } from "./api";
 /** Table of channels: destination, last delivery, and number of failed deliveries. */
 export function ChannelsTable({ channels }: { channels: readonly Channel[] }) {
   const { t } = useTranslation();
-  const may = usePermission();
-  const manages = may("channel.manage");
+  const can = usePermission();
+  const manages = can("channel.manage");
   const test = useAction(
     (id: string) => post(`/channels/${id}/test`, undefined, crypto.randomUUID()),
     [CHANNELS, NOTIFICATIONS],
@@ -34,7 +34,7 @@ export function ChannelsTable({ channels }: { channels: readonly Channel[] }) {
           <tr>
             <th>{t("triggers.name")}</th>
             <th>{t("triggers.kind")}</th>
-            <th>{t("channels.leads")}</th>
+            <th>{t("channels.destination")}</th>
             <th>{t("nav.language")}</th>
             <th>{t("captures.state")}</th>
             <th>{t("channels.last")}</th>
@@ -89,7 +89,7 @@ export function ChannelsTable({ channels }: { channels: readonly Channel[] }) {
                         loading={again.isPending && again.variables === channel.id}
                         onClick={() => again.mutate(channel.id)}
                       >
-                        {t("channels.again")}
+                        {t("channels.retryAll")}
                       </Button>
                     )}{" "}
                     {channel.kind !== "grafana" && (

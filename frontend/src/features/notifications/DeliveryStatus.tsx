@@ -21,14 +21,14 @@ export function DeliveryHeader() {
 
 interface Props {
   delivery: Notification | GrafanaAnnotation;
-  again: { isPending: boolean; variables: string | undefined; mutate(id: string): void };
+  retry: { isPending: boolean; variables: string | undefined; mutate(id: string): void };
 }
 
 /** Table cells of a delivery: channel, attempts, time and failure, with a retry button. */
-export function DeliveryStatus({ delivery, again }: Props) {
+export function DeliveryStatus({ delivery, retry }: Props) {
   const { t } = useTranslation();
-  const may = usePermission();
-  const sentence = useMessage();
+  const can = usePermission();
+  const formatMessage = useMessage();
   return (
     <>
       <td>{delivery.channel}</td>
@@ -36,14 +36,14 @@ export function DeliveryStatus({ delivery, again }: Props) {
       <td className="num">
         <RelativeTime at={delivery.sent_at ?? delivery.created_at} />
       </td>
-      <td className={classes.why}>
-        {delivery.failure && sentence(delivery.failure)}{" "}
-        {delivery.state === "failed" && may("channel.manage") && (
+      <td className={classes.detail}>
+        {delivery.failure && formatMessage(delivery.failure)}{" "}
+        {delivery.state === "failed" && can("channel.manage") && (
           <Button
             size="compact-xs"
             variant="default"
-            loading={again.isPending && again.variables === delivery.id}
-            onClick={() => again.mutate(delivery.id)}
+            loading={retry.isPending && retry.variables === delivery.id}
+            onClick={() => retry.mutate(delivery.id)}
           >
             {t("action.retry")}
           </Button>

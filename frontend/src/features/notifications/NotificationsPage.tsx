@@ -1,6 +1,6 @@
 import { Button, SegmentedControl } from "@mantine/core";
 import { Plus } from "lucide-react";
-import { EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
+import { EmptyState, QueryContent, RowSkeleton } from "../../components/EmptyState";
 import { Page, Panel } from "../../components/Page";
 import { usePermission } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
@@ -19,9 +19,9 @@ const FIELDS = { part: choiceField<Tab>(TABS, "channels"), add: flagField };
 /** Notification channels, and all notifications with their delivery status. */
 export function NotificationsPage() {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const [view, setView] = useUrlState(FIELDS);
-  if (!may("channel.read"))
+  if (!can("channel.read"))
     return (
       <Page title={t("notifications.title")}>
         <EmptyState title={t("error.forbidden")} />
@@ -31,7 +31,7 @@ export function NotificationsPage() {
     <Page
       title={t("notifications.title")}
       actions={
-        may("channel.manage") &&
+        can("channel.manage") &&
         view.part === "channels" && (
           <Button leftSection={<Plus size={14} />} onClick={() => setView({ add: true })}>
             {t("channels.add")}
@@ -64,11 +64,11 @@ export function NotificationsPage() {
 
 function ChannelsPanel({ adding, onClose }: { adding: boolean; onClose: () => void }) {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const channels = useChannels();
   return (
     <Panel flush>
-      <Loaded query={channels} skeleton={<RowSkeleton rows={4} height={29} />}>
+      <QueryContent query={channels} skeleton={<RowSkeleton rows={4} height={29} />}>
         {(rows) =>
           rows.length > 0 ? (
             <ChannelsTable channels={rows} />
@@ -76,8 +76,8 @@ function ChannelsPanel({ adding, onClose }: { adding: boolean; onClose: () => vo
             <EmptyState title={t("channels.empty")}>{t("channels.emptyText")}</EmptyState>
           )
         }
-      </Loaded>
-      {adding && may("channel.manage") && <ChannelDialog onClose={onClose} />}
+      </QueryContent>
+      {adding && can("channel.manage") && <ChannelDialog onClose={onClose} />}
     </Panel>
   );
 }

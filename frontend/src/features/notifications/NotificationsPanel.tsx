@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { EmptyState, ErrorLine, Loaded } from "../../components/EmptyState";
+import { EmptyState, ErrorLine, QueryContent } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
 import { StatusIcon, type Tone } from "../../components/StatusIcon";
 import { DataTable } from "../../components/tables/DataTable";
@@ -11,7 +11,7 @@ import { DeliveryHeader, DeliveryStatus } from "./DeliveryStatus";
 import classes from "./notifications.module.css";
 
 const TONES: Record<NotificationState, Tone> = { queued: "idle", sent: "ok", failed: "bad" };
-const EVERY_MS = 5_000;
+const POLL_MS = 5_000;
 
 /** Table of all notifications with their recipients and failures. */
 export function NotificationsPanel() {
@@ -19,13 +19,13 @@ export function NotificationsPanel() {
   const notifications = useQuery({
     queryKey: NOTIFICATIONS,
     queryFn: () => get("/notifications", { limit: 100 }),
-    refetchInterval: EVERY_MS,
+    refetchInterval: POLL_MS,
   });
   const again = useAction((id: string) => post(`/notifications/${id}/retry`), [NOTIFICATIONS, CHANNELS]);
   return (
     <Panel flush title={t("notifications.list")}>
       <ErrorLine error={again.error} />
-      <Loaded query={notifications}>
+      <QueryContent query={notifications}>
         {({ items }) =>
           items.length > 0 ? (
             <DataTable stack label={t("notifications.list")}>
@@ -46,7 +46,7 @@ export function NotificationsPanel() {
                         {t(`notifications.state.${notification.state}`)}
                       </StatusIcon>
                     </td>
-                    <td className={classes.why}>
+                    <td className={classes.detail}>
                       <details>
                         <summary>{notification.message.headline}</summary>
                         <div className={classes.stack}>
@@ -62,7 +62,7 @@ export function NotificationsPanel() {
                         </div>
                       </details>
                     </td>
-                    <DeliveryStatus delivery={notification} again={again} />
+                    <DeliveryStatus delivery={notification} retry={again} />
                   </tr>
                 ))}
               </tbody>
@@ -71,7 +71,7 @@ export function NotificationsPanel() {
             <EmptyState title={t("notifications.empty")}>{t("notifications.emptyText")}</EmptyState>
           )
         }
-      </Loaded>
+      </QueryContent>
     </Panel>
   );
 }

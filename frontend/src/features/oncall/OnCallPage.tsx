@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { Plus } from "lucide-react";
-import { EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
+import { EmptyState, QueryContent, RowSkeleton } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
 import { useRotations } from "../../lib/captures/schedules";
@@ -16,10 +16,10 @@ const FIELDS = { rotation: textField, dialog: choiceField(["", "add", "edit", "o
 /** On-call rotations: simple rotations, external calendars and PagerDuty. */
 export function OnCallPage() {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const [view, setView] = useUrlState(FIELDS);
   const rotations = useRotations();
-  const manages = may("oncall.manage");
+  const manages = can("oncall.manage");
   const chosen = rotations.data?.find((rotation) => rotation.id === view.rotation);
   const close = () => setView({ dialog: "", rotation: "" });
   const add = (
@@ -33,7 +33,7 @@ export function OnCallPage() {
       meta={<Link to="/schedules">{t("schedules.title")}</Link>}
       actions={manages && rotations.data && rotations.data.length > 0 && add}
     >
-      <Loaded query={rotations} skeleton={<RowSkeleton rows={4} height={40} />}>
+      <QueryContent query={rotations} skeleton={<RowSkeleton rows={4} height={40} />}>
         {(rows) =>
           rows.length > 0 ? (
             rows.map((rotation) => (
@@ -52,12 +52,12 @@ export function OnCallPage() {
             </Panel>
           )
         }
-      </Loaded>
+      </QueryContent>
       {manages && view.dialog === "add" && <RotationDialog onClose={close} />}
       {manages && view.dialog === "edit" && chosen && (
         <RotationDialog key={chosen.id} rotation={chosen} onClose={close} />
       )}
-      {may("oncall.override") && view.dialog === "override" && chosen && (
+      {can("oncall.override") && view.dialog === "override" && chosen && (
         <OverrideDialog key={chosen.id} rotation={chosen} onClose={close} />
       )}
     </Page>

@@ -4,7 +4,7 @@ import type { Rotation } from "../../client/models";
 import { Dialog } from "../../components/Dialog";
 import { ErrorLine } from "../../components/EmptyState";
 import { TimeField } from "../../components/fields/TimeField";
-import { scheduleKeys, useColleagues } from "../../lib/captures/schedules";
+import { scheduleKeys, useOncallCandidates } from "../../lib/captures/schedules";
 import { post, useAction, useMe } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./oncall.module.css";
@@ -15,7 +15,7 @@ const HALF_DAY_MS = 12 * 3_600_000;
 export function OverrideDialog({ rotation, onClose }: { rotation: Rotation; onClose: () => void }) {
   const { t } = useTranslation();
   const me = useMe().data;
-  const people = useColleagues(true).data ?? [];
+  const people = useOncallCandidates(true).data ?? [];
   const [who, setWho] = useState<string | null>(me?.id ?? null);
   const [from, setFrom] = useState(() => new Date().toISOString());
   const [until, setUntil] = useState(() => new Date(Date.now() + HALF_DAY_MS).toISOString());
@@ -32,7 +32,7 @@ export function OverrideDialog({ rotation, onClose }: { rotation: Rotation; onCl
     onClose,
   );
   return (
-    <Dialog onClose={onClose} title={t("oncall.takeTitle", { name: rotation.name })} size="34rem">
+    <Dialog onClose={onClose} title={t("oncall.overrideTitle", { name: rotation.name })} size="34rem">
       <form
         className={classes.stack}
         onSubmit={(event) => {
@@ -64,7 +64,7 @@ export function OverrideDialog({ rotation, onClose }: { rotation: Rotation; onCl
         <ErrorLine error={override.error} />
         <div className={classes.buttons}>
           <Button type="submit" loading={override.isPending} disabled={!who || !from || !until}>
-            {t("oncall.take")}
+            {t("oncall.addOverride")}
           </Button>
           <Button variant="default" onClick={onClose}>
             {t("action.cancel")}

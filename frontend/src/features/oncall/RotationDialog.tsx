@@ -85,7 +85,7 @@ export function RotationDialog({ rotation, onClose }: { rotation?: Rotation; onC
           </Button>
           {rotation && (
             <Button
-              className={classes.apart ?? ""}
+              className={classes.pushRight ?? ""}
               variant={sure ? "filled" : "default"}
               color="red"
               loading={drop.isPending}

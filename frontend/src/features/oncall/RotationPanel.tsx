@@ -24,15 +24,15 @@ interface Props {
 /** A rotation: current and next shift, source, shift calendar, and overrides. */
 export function RotationPanel({ rotation, onEdit, onOverride }: Props) {
   const { t } = useTranslation();
-  const may = usePermission();
-  const sentence = useMessage();
+  const can = usePermission();
+  const formatMessage = useMessage();
   const fetch = useAction(() => post(`/rotations/${rotation.id}/fetch`), [scheduleKeys.oncall]);
   return (
     <Panel
       title={rotation.name}
       headerExtra={
         <span className={classes.buttons}>
-          {may("oncall.override") && rotation.has_secret && (
+          {can("oncall.override") && rotation.has_secret && (
             <Button
               size="xs"
               variant="default"
@@ -43,17 +43,17 @@ export function RotationPanel({ rotation, onEdit, onOverride }: Props) {
               {t("oncall.fetch")}
             </Button>
           )}
-          {may("oncall.override") && (
+          {can("oncall.override") && (
             <Button
               size="xs"
               variant="default"
               leftSection={<UserRoundCheck size={13} />}
               onClick={onOverride}
             >
-              {t("oncall.take")}
+              {t("oncall.addOverride")}
             </Button>
           )}
-          {may("oncall.manage") && (
+          {can("oncall.manage") && (
             <Button size="xs" variant="default" leftSection={<Pencil size={13} />} onClick={onEdit}>
               {t("oncall.edit")}
             </Button>
@@ -62,7 +62,7 @@ export function RotationPanel({ rotation, onEdit, onOverride }: Props) {
       }
     >
       <div className={classes.stack}>
-        <div className={classes.now}>
+        <div className={classes.currentShifts}>
           {rotation.now.length > 0 ? (
             rotation.now.map((shift) => <CurrentShift key={`${shift.who} ${shift.level}`} shift={shift} />)
           ) : (
@@ -79,7 +79,7 @@ export function RotationPanel({ rotation, onEdit, onOverride }: Props) {
             </>
           )}
         </p>
-        {rotation.failure && <StatusIcon tone="warn">{sentence(rotation.failure)}</StatusIcon>}
+        {rotation.failure && <StatusIcon tone="warn">{formatMessage(rotation.failure)}</StatusIcon>}
         <ErrorLine error={fetch.error} />
         <ShiftCalendar shifts={rotation.shifts} label={t("oncall.weeks", { name: rotation.name })} />
         {rotation.overrides.length > 0 && <Overrides rotation={rotation} />}
@@ -94,7 +94,7 @@ function CurrentShift({ shift }: { shift: Shift }) {
   const time = useTimeFormat();
   return (
     <span>
-      <span className={classes.who}>{shift.who}</span>{" "}
+      <span className={classes.person}>{shift.who}</span>{" "}
       {shift.person ? (
         <span className="dim">{t(`role.${shift.person.role}`)}</span>
       ) : (
@@ -136,7 +136,7 @@ function RotationSource({ rotation }: { rotation: Rotation }) {
 function Overrides({ rotation }: { rotation: Rotation }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
-  const may = usePermission();
+  const can = usePermission();
   const drop = useAction(
     (id: string) => remove(`/rotations/${rotation.id}/overrides/${id}`),
     [scheduleKeys.oncall],
@@ -152,7 +152,7 @@ function Overrides({ rotation }: { rotation: Rotation }) {
             <th>{t("maintenance.until")}</th>
             <th>{t("captures.reason")}</th>
             <th>
-              <span className="visually-hidden">{t("oncall.giveBack")}</span>
+              <span className="visually-hidden">{t("oncall.endOverride")}</span>
             </th>
           </tr>
         </thead>
@@ -164,14 +164,14 @@ function Overrides({ rotation }: { rotation: Rotation }) {
               <td className="num">{time.iso(override.ends_at)}</td>
               <td>{override.reason}</td>
               <td className="right">
-                {may("oncall.override") && (
+                {can("oncall.override") && (
                   <Button
                     size="compact-xs"
                     variant="default"
                     loading={drop.isPending && drop.variables === override.id}
                     onClick={() => drop.mutate(override.id)}
                   >
-                    {t("oncall.giveBack")}
+                    {t("oncall.endOverride")}
                   </Button>
                 )}
               </td>

@@ -49,7 +49,7 @@ export function ShiftCalendar({ shifts, label }: { shifts: readonly Shift[]; lab
                 className={cx(
                   classes.shift,
                   present && classes.present,
-                  shift.source === "override" && classes.over,
+                  shift.source === "override" && classes.override,
                 )}
               />
               {shift.who.length * LETTER < end - begin && (

@@ -2,10 +2,10 @@ import { Button, FileButton, MultiSelect, NumberInput, Select, TagsInput, TextIn
 import { useMemo } from "react";
 import type { Rotation } from "../../client/models";
 import { SecretField } from "../../components/fields/SecretField";
-import { useColleagues } from "../../lib/captures/schedules";
+import { useOncallCandidates } from "../../lib/captures/schedules";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./oncall.module.css";
-import { type RotationDraft, unknownNames } from "./rotationDraft";
+import { listUnknownNames, type RotationDraft } from "./rotationDraft";
 
 interface Props {
   draft: RotationDraft;
@@ -48,7 +48,7 @@ function ZoneField({ draft, onChange }: Pick<Props, "draft" | "onChange">) {
 
 function WeeklyFields({ draft, onChange }: Props) {
   const { t } = useTranslation();
-  const people = useColleagues(true).data ?? [];
+  const people = useOncallCandidates(true).data ?? [];
   return (
     <>
       <MultiSelect
@@ -154,8 +154,8 @@ function PagerDutyFields({ draft, rotation, onChange }: Props) {
 /** Form fields that map names of an external calendar to accounts, for names that match no account. */
 function Accounts({ draft, rotation, onChange }: Props) {
   const { t } = useTranslation();
-  const people = useColleagues(true).data ?? [];
-  const unknown = [...new Set([...unknownNames(rotation), ...Object.keys(draft.accounts)])];
+  const people = useOncallCandidates(true).data ?? [];
+  const unknown = [...new Set([...listUnknownNames(rotation), ...Object.keys(draft.accounts)])];
   if (unknown.length === 0) return null;
   return (
     <fieldset className={classes.stack}>

@@ -1,8 +1,8 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { resetSchedules, withRotation } from "../../../mock/automation/schedules";
-import { sent } from "../../../mock/server/msw";
+import { resetSchedules, setRotation } from "../../../mock/automation/schedules";
+import { sentRequests } from "../../../mock/server/msw";
 import { state, USERS } from "../../../mock/server/state";
 import { openScreen } from "../../testing/screen";
 
@@ -20,14 +20,14 @@ describe("on call", () => {
   });
 
   it("is displayed in the header of every screen", async () => {
-    withRotation();
+    setRotation();
     openScreen("/captures");
     const link = await screen.findByRole("link", { name: `On call: ${USERS[0]!.name}` });
     expect(link).toHaveAttribute("href", "/oncall");
   });
 
   it("shows when no user is on call", async () => {
-    withRotation({ now: [] });
+    setRotation({ now: [] });
     openScreen("/captures");
     expect(await screen.findByRole("link", { name: "On call: none" })).toBeVisible();
   });
@@ -41,7 +41,7 @@ describe("on call", () => {
       source: "calendar",
       level: 2,
     } as const;
-    withRotation({
+    setRotation({
       kind: "calendar",
       source: { server: "https://calendar.example" },
       has_secret: true,
@@ -58,13 +58,13 @@ describe("on call", () => {
 
   it("is overridden by the signed-in user by default", async () => {
     const user = userEvent.setup();
-    withRotation();
+    setRotation();
     openScreen("/oncall");
     await user.click(await screen.findByRole("button", { name: "Add override" }));
     const dialog = await screen.findByRole("dialog");
     await user.click(within(dialog).getByRole("button", { name: "Add override" }));
     await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
-    const body = sent.find(
+    const body = sentRequests.find(
       (request) => request.method === "POST" && request.path.endsWith("/overrides"),
     )?.body;
     expect(body).toMatchObject({ reason: "" });
@@ -81,7 +81,9 @@ describe("on call", () => {
     expect(within(dialog).getByText(/Stored encrypted/)).toBeVisible();
     await user.click(within(dialog).getByRole("button", { name: "Add rotation" }));
     await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
-    const body = sent.find((request) => request.method === "POST" && request.path === "/rotations")?.body;
+    const body = sentRequests.find(
+      (request) => request.method === "POST" && request.path === "/rotations",
+    )?.body;
     expect(body).toMatchObject({ name: "secondary", source: { kind: "calendar" } });
     expect(body).not.toHaveProperty("source.url");
   });

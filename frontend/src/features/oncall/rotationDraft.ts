@@ -24,7 +24,7 @@ export interface RotationDraft {
   accounts: Readonly<Record<string, string>>;
 }
 
-const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
+const toTexts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
 
 const DAY_MS = 86_400_000;
 
@@ -44,8 +44,8 @@ export function toRotationDraft(zone: string, firstDay: string, rotation?: Rotat
     url: "",
     server: String(rotation?.source.url ?? "https://api.pagerduty.com"),
     token: "",
-    schedules: texts(rotation?.source.schedules),
-    policies: texts(rotation?.source.policies),
+    schedules: toTexts(rotation?.source.schedules),
+    policies: toTexts(rotation?.source.policies),
     accounts: rotation?.accounts ?? {},
   };
 }
@@ -89,5 +89,5 @@ export function isRotationComplete(draft: RotationDraft, before?: Rotation): boo
 }
 
 /** Return the names of shifts that match no account, sorted. */
-export const unknownNames = (rotation: Rotation | undefined): string[] =>
+export const listUnknownNames = (rotation: Rotation | undefined): string[] =>
   [...new Set((rotation?.shifts ?? []).filter((shift) => !shift.person).map((shift) => shift.who))].sort();

@@ -14,7 +14,7 @@ import classes from "./Playbooks.module.css";
 /** Form that validates a custom playbook and shows its errors or a preview. Nothing is stored. */
 export function CustomPlaybookCheck() {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const [text, setText] = useState("");
   const check = useMutation({
     mutationFn: (yaml: string) => post("/playbooks/check", { text: yaml }),
@@ -66,7 +66,7 @@ export function CustomPlaybookCheck() {
                   {data.problems.map((problem, i) => (
                     <tr key={`${problem.location}${i}`}>
                       <td className="mono">{problem.location || "–"}</td>
-                      <td className={classes.error}>{sentence(problem.what)}</td>
+                      <td className={classes.error}>{formatMessage(problem.what)}</td>
                     </tr>
                   ))}
                 </tbody>

@@ -70,10 +70,10 @@ export function RunPicker() {
 /** Proposed next step: the step, the reason, its collectors and their tier. */
 export function ProposedStep({ playbook, result }: { playbook: Playbook; result: DryRunResult }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
-  const sentence = useMessage();
+  const localize = useLocalized();
+  const formatMessage = useMessage();
   const names = useNames();
-  const may = usePermission();
+  const can = usePermission();
   const openDialog = useOpenDialog();
   const about = useHypothesisText(playbook);
   const host = useRun(result.run_id).data?.host?.id;
@@ -81,7 +81,7 @@ export function ProposedStep({ playbook, result }: { playbook: Playbook; result:
   if (!next)
     return (
       <p className={classes.nothingLeft}>
-        <VerdictIcon look={result.gaps.length > 0 ? "absent" : "supports"} />
+        <VerdictIcon verdict={result.gaps.length > 0 ? "absent" : "supports"} />
         {t(result.gaps.length > 0 ? "playbooks.nothingLeft" : "playbooks.answered")}
       </p>
     );
@@ -101,18 +101,18 @@ export function ProposedStep({ playbook, result }: { playbook: Playbook; result:
       <p className={classes.nextHead}>
         <strong>{t("playbooks.next")}</strong>{" "}
         <Link to="." search={true} hash={`step-${next.step}`}>
-          {at + 1} {pick(step?.question)}
+          {at + 1} {localize(step?.question)}
         </Link>
       </p>
-      <p className={classes.line}>{sentence(why)}</p>
+      <p className={classes.line}>{formatMessage(why)}</p>
       {next.collectors.length === 0 ? (
         <p className={classes.instructions}>
           <span className={classes.dim}>{t("playbooks.person")}</span>{" "}
           <PlaybookText text={step?.instructions} />
         </p>
       ) : (
-        <p className={classes.take}>
-          {host && may(`capture.${next.tier}`) && (
+        <p className={classes.nextActions}>
+          {host && can(`capture.${next.tier}`) && (
             <Button
               size="xs"
               leftSection={<Plus size={13} />}
@@ -133,9 +133,9 @@ export function ProposedStep({ playbook, result }: { playbook: Playbook; result:
 /** Link to the next playbook, with the same run. */
 export function NextPlaybook({ id }: { id: string }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const [{ run }] = useUrlState(FIELDS);
-  const title = pick(usePlaybooks().data?.find((playbook) => playbook.id === id)?.title) || id;
+  const title = localize(usePlaybooks().data?.find((playbook) => playbook.id === id)?.title) || id;
   return (
     <p className={classes.nextPlaybook}>
       {t("playbooks.nextPlaybook")}{" "}

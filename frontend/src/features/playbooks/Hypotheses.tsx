@@ -23,7 +23,7 @@ interface Props {
 /** Hypotheses of a playbook; after a dry run with their status and the steps that determine it. */
 export function Hypotheses({ playbook, states }: Props) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const names = useNames();
   const numberName = useNumberName();
   const numbers = (ids: readonly string[]) =>
@@ -36,7 +36,7 @@ export function Hypotheses({ playbook, states }: Props) {
           <li key={hypothesis.id} className={classes.hypothesis} data-status={state?.status}>
             <span className={classes.label}>H{i + 1}</span>
             <div className={classes.hypothesisText}>
-              <p className={classes.summary}>{pick(hypothesis.summary)}</p>
+              <p className={classes.summary}>{localize(hypothesis.summary)}</p>
               <p className={classes.meta}>
                 {hypothesis.cause && (
                   <span>
@@ -62,7 +62,7 @@ export function Hypotheses({ playbook, states }: Props) {
             {state && (
               <div className={classes.state}>
                 <span className={classes.status}>
-                  <VerdictIcon look={STATES[state.status]} /> {t(`playbooks.status.${state.status}`)}
+                  <VerdictIcon verdict={STATES[state.status]} /> {t(`playbooks.status.${state.status}`)}
                 </span>
                 {state.supports.length > 0 && (
                   <span>{t("playbooks.for", { numbers: numbers(state.supports) })}</span>

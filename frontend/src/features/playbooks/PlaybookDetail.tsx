@@ -1,6 +1,6 @@
 import { Anchor } from "@mantine/core";
-import type { Bilingual, Playbook } from "../../client/models";
-import { Loaded } from "../../components/EmptyState";
+import type { LocalizedText, Playbook } from "../../client/models";
+import { QueryContent } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
 import { PlaybookText } from "../../components/text/PlaybookText";
 import { cx } from "../../core/cx";
@@ -24,14 +24,14 @@ interface Props {
 /** One playbook: scope, hypotheses, steps and remediations. */
 export function PlaybookDetail({ playbook, preview = false }: Props) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const [{ run }] = useUrlState(FIELDS);
   const hasDryRun = !preview && playbook.steps.length > 0;
   const dryRun = useDryRun(playbook.id, hasDryRun ? run : "");
   const result = hasDryRun && run !== "" ? dryRun.data : undefined;
   return (
     <>
-      <Panel title={pick(playbook.title)} headerExtra={<span className="mono">{playbook.id}</span>}>
+      <Panel title={localize(playbook.title)} headerExtra={<span className="mono">{playbook.id}</span>}>
         <p className={classes.symptom}>
           <PlaybookText text={playbook.symptom} />
         </p>
@@ -44,7 +44,9 @@ export function PlaybookDetail({ playbook, preview = false }: Props) {
         <Panel title={t("playbooks.dryRun")} headerExtra={t("playbooks.dryRunHint")}>
           <RunPicker />
           {run !== "" && (
-            <Loaded query={dryRun}>{(data) => <ProposedStep playbook={playbook} result={data} />}</Loaded>
+            <QueryContent query={dryRun}>
+              {(data) => <ProposedStep playbook={playbook} result={data} />}
+            </QueryContent>
           )}
         </Panel>
       )}
@@ -118,18 +120,18 @@ function BoundText({
   not = false,
 }: {
   title: string;
-  items: readonly Bilingual[];
+  items: readonly LocalizedText[];
   not?: boolean;
 }) {
   return (
     <div className={cx(classes.bound, not && classes.boundNot)}>
-      <h3 className={classes.small}>{title}</h3>
+      <h3 className={classes.smallHeading}>{title}</h3>
       <TextLines items={items} not={not} />
     </div>
   );
 }
 
-function TextLines({ items, not }: { items: readonly Bilingual[]; not: boolean }) {
+function TextLines({ items, not }: { items: readonly LocalizedText[]; not: boolean }) {
   return (
     <ul className={cx(classes.lines, not && classes.linesNot)}>
       {items.map((bilingual) => (

@@ -1,7 +1,7 @@
 import { Button, SegmentedControl, TextInput } from "@mantine/core";
 import { ArrowLeft, FileCheck } from "lucide-react";
 import type { PlaybookSummary } from "../../client/models";
-import { BlockSkeleton, EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
+import { BlockSkeleton, EmptyState, QueryContent, RowSkeleton } from "../../components/EmptyState";
 import { Page } from "../../components/Page";
 import { SplitPane } from "../../components/SplitPane";
 import { usePlaybook, usePlaybooks } from "../../lib/queries";
@@ -64,9 +64,9 @@ export function PlaybooksPage() {
               onChange={(event) => set({ q: event.currentTarget.value })}
             />
           </div>
-          <Loaded query={playbooks} skeleton={<RowSkeleton rows={14} />}>
+          <QueryContent query={playbooks} skeleton={<RowSkeleton rows={14} />}>
             {(all) => <PlaybookList all={all} />}
-          </Loaded>
+          </QueryContent>
         </>
       )}
     </Page>
@@ -76,7 +76,7 @@ export function PlaybooksPage() {
 /** List of playbooks next to the selected playbook; a narrow screen shows either the list or the playbook. */
 function PlaybookList({ all }: { all: readonly PlaybookSummary[] }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const [state, set] = useUrlState(FIELDS);
   const needle = state.q.trim().toLowerCase();
   const matches = all.filter(
@@ -95,11 +95,11 @@ function PlaybookList({ all }: { all: readonly PlaybookSummary[] }) {
     <SplitPane
       items={matches.map((playbook) => ({
         id: playbook.id,
-        title: pick(playbook.title),
+        title: localize(playbook.title),
         note: sizes(playbook).join(" · "),
       }))}
       label={t("nav.playbooks")}
-      nothing={t("playbooks.nothing")}
+      emptyText={t("playbooks.nothing")}
       chosen={selectedId}
       isItemOpen={state.playbook !== ""}
       onChoose={(playbook) => set({ playbook }, { push: playbook !== "" })}
@@ -116,9 +116,9 @@ function PlaybookList({ all }: { all: readonly PlaybookSummary[] }) {
 
 function SelectedPlaybook({ id }: { id: string }) {
   return (
-    <Loaded query={usePlaybook(id)} skeleton={<BlockSkeleton height={480} />}>
+    <QueryContent query={usePlaybook(id)} skeleton={<BlockSkeleton height={480} />}>
       {(playbook) => <PlaybookDetail key={playbook.id} playbook={playbook} />}
-    </Loaded>
+    </QueryContent>
   );
 }
 

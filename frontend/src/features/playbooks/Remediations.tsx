@@ -1,4 +1,4 @@
-import type { Bilingual, Remediation } from "../../client/models";
+import type { LocalizedText, Remediation } from "../../client/models";
 import { CommandLine } from "../../components/fields/CopyButton";
 import { Link } from "../../components/Link";
 import { PlaybookText } from "../../components/text/PlaybookText";
@@ -11,13 +11,13 @@ import classes from "./Playbooks.module.css";
 /** Remediations of a playbook: when to use them, command, risk, rollback and the number that verifies them. */
 export function Remediations({ remediations }: { remediations: readonly Remediation[] }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const numberName = useNumberName();
   return (
     <div>
       {remediations.map((remediation) => (
         <article key={remediation.id} className={classes.remediation} id={`remediation-${remediation.id}`}>
-          <h3 className={classes.remediationTitle}>{pick(remediation.title)}</h3>
+          <h3 className={classes.remediationTitle}>{localize(remediation.title)}</h3>
           <p className={classes.line}>
             <PlaybookText text={remediation.when} />
           </p>
@@ -41,7 +41,7 @@ export function Remediations({ remediations }: { remediations: readonly Remediat
   );
 }
 
-function Term({ name, text }: { name: string; text: Bilingual | null }) {
+function Term({ name, text }: { name: string; text: LocalizedText | null }) {
   if (!text) return null;
   return (
     <div>

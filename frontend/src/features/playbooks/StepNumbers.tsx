@@ -24,7 +24,7 @@ export function StepNumbers({ answer }: { answer: StepAnswer }) {
     <div className={classes.numbers}>
       <FindingNumbers
         figures={findings.flatMap(toFigures)}
-        look={VERDICT_STATES[answer.verdict]}
+        verdict={VERDICT_STATES[answer.verdict]}
         label={t("playbooks.numbers", { rule: names.rule(rule) })}
       />
       {more > 0 && (

@@ -56,7 +56,7 @@ interface StepProps {
 
 function Step({ playbook, step, number, answer, tried, onPath, passed, gap, proposed }: StepProps) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const about = useHypothesisText(playbook)(step.about);
   const isOffPath = tried && !onPath;
   return (
@@ -72,10 +72,10 @@ function Step({ playbook, step, number, answer, tried, onPath, passed, gap, prop
       )}
     >
       <span className={classes.node} aria-hidden>
-        {answer ? <VerdictIcon look={VERDICT_STATES[answer.verdict]} /> : number}
+        {answer ? <VerdictIcon verdict={VERDICT_STATES[answer.verdict]} /> : number}
       </span>
       <h3 className={classes.question}>
-        <span className={classes.number}>{number}</span> {pick(step.question)}{" "}
+        <span className={classes.number}>{number}</span> {localize(step.question)}{" "}
         <span className={classes.about} title={about.summary}>
           {about.label}
         </span>
@@ -112,19 +112,21 @@ function Step({ playbook, step, number, answer, tried, onPath, passed, gap, prop
 /** Verdict with its reason; a gap is marked. */
 function AnswerLine({ answer, gap, person }: { answer: StepAnswer; gap: boolean; person: boolean }) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const names = useNames();
   const unsettled = ({ verdict, by, findings }: StepAnswer) => {
     if (verdict !== "inconclusive" || by !== "rule") return "";
     return t(
-      findings[0]?.state === "matched" ? "playbooks.unsettled.matched" : "playbooks.unsettled.not_matched",
+      findings[0]?.state === "matched"
+        ? "playbooks.notConclusive.matched"
+        : "playbooks.notConclusive.not_matched",
     );
   };
-  const why = answer.reason ? sentence(names.reason(answer.reason)) : unsettled(answer);
+  const why = answer.reason ? formatMessage(names.reason(answer.reason)) : unsettled(answer);
   return (
     <p className={classes.verdict}>
       {gap && <strong className={classes.missing}>{t("playbooks.gap")}</strong>}
-      <span className={classes.word}>
+      <span className={classes.verdictText}>
         {t(
           person && answer.by === "none" ? "playbooks.verdict.person" : `playbooks.verdict.${answer.verdict}`,
         )}
@@ -153,11 +155,11 @@ function StepQuestion({ step }: { step: PlaybookStep }) {
         </Link>
       </span>
       <span>
-        {t("playbooks.matched")} <VerdictIcon look={VERDICT_STATES[step.matched]} />{" "}
+        {t("playbooks.matched")} <VerdictIcon verdict={VERDICT_STATES[step.matched]} />{" "}
         {t(`playbooks.verdict.${step.matched}`)}
       </span>
       <span>
-        {t("playbooks.not_matched")} <VerdictIcon look={VERDICT_STATES[step.not_matched]} />{" "}
+        {t("playbooks.not_matched")} <VerdictIcon verdict={VERDICT_STATES[step.not_matched]} />{" "}
         {t(`playbooks.verdict.${step.not_matched}`)}
       </span>
     </p>

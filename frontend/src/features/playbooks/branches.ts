@@ -4,21 +4,21 @@ import { useLocalized } from "../../lib/text/i18n";
 import { useTranslation } from "../../lib/text/useTranslation";
 import type { PlaybookStep } from "./api";
 
-export const END = "end";
-export const OTHER_PLAYBOOK = "playbook:";
+export const END_BRANCH = "end";
+export const PLAYBOOK_BRANCH_PREFIX = "playbook:";
 
-const GATES = ["symptom", "prerequisite", "quality"] as const;
-type Gate = (typeof GATES)[number];
-const isGate = (about: string): about is Gate => (GATES as readonly string[]).includes(about);
+const GATE_SUBJECTS = ["symptom", "prerequisite", "quality"] as const;
+type Gate = (typeof GATE_SUBJECTS)[number];
+const isGate = (about: string): about is Gate => (GATE_SUBJECTS as readonly string[]).includes(about);
 
 /** Return the branch of a verdict: its own, or `otherwise`. */
-export const branchOf = (step: PlaybookStep, verdict: StepVerdict): string =>
+export const chooseBranch = (step: PlaybookStep, verdict: StepVerdict): string =>
   verdict in step.branches ? verdict : "otherwise";
 
 /** Return a function that names the subject of a step: a short label (H1, or the gate) and a description. */
 export function useHypothesisText(playbook: Playbook) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   return useCallback(
     (about: string): { label: string; summary: string } => {
       if (isGate(about))
@@ -26,10 +26,10 @@ export function useHypothesisText(playbook: Playbook) {
       const index = playbook.hypotheses.findIndex((hypothesis) => hypothesis.id === about);
       const hypothesis = playbook.hypotheses[index];
       return hypothesis
-        ? { label: `H${index + 1}`, summary: pick(hypothesis.summary) }
+        ? { label: `H${index + 1}`, summary: localize(hypothesis.summary) }
         : { label: about, summary: about };
     },
-    [playbook, pick, t],
+    [playbook, localize, t],
   );
 }
 

@@ -1,10 +1,10 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it } from "vitest";
-import { dryRunOf, PLAYBOOKS } from "../../../mock/analysis/playbooks";
+import { createDryRun, PLAYBOOKS } from "../../../mock/analysis/playbooks";
 import { state } from "../../../mock/api";
-import { answerInstead } from "../../../mock/server/msw";
-import { CAPTURES } from "../../../mock/world";
+import { CAPTURES } from "../../../mock/dataset";
+import { overrideAnswer } from "../../../mock/server/msw";
 import { openScreen } from "../../testing/screen";
 
 const RUN = CAPTURES.find((capture) => capture.state === "done")?.runs[0]?.id ?? "";
@@ -97,11 +97,11 @@ describe("dry run", () => {
   });
 
   it("explains why a matched rule is inconclusive", async () => {
-    const result = dryRunOf(RUN);
+    const result = createDryRun(RUN);
     const answers = result.answers.map((answer) =>
       answer.step === "waiting" ? { ...answer, verdict: "inconclusive" as const } : answer,
     );
-    answerInstead(({ path }) =>
+    overrideAnswer(({ path }) =>
       path.endsWith("/dry-run")
         ? { status: 200, body: { ...result, gaps: ["waiting"], answers } }
         : undefined,
@@ -140,8 +140,8 @@ describe("dry run", () => {
   });
 
   it("reports gaps that the role cannot close", async () => {
-    answerInstead(({ path }) =>
-      path.endsWith("/dry-run") ? { status: 200, body: { ...dryRunOf(RUN), next: null } } : undefined,
+    overrideAnswer(({ path }) =>
+      path.endsWith("/dry-run") ? { status: 200, body: { ...createDryRun(RUN), next: null } } : undefined,
     );
     openScreen(DRY_RUN_URL);
     expect(

@@ -1,7 +1,7 @@
 import { Panel } from "../../components/Page";
 import { DataTable } from "../../components/tables/DataTable";
 import { cx } from "../../core/cx";
-import { type DiffHead, type DiffPath, sideRate } from "../../core/profiles/difference";
+import { type DiffHead, type DiffPath, formatSideWeight } from "../../core/profiles/difference";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Profile.module.css";
 
@@ -37,16 +37,16 @@ export function ChangedPaths({ title, empty, rows, side, head, onDraw }: Props) 
             {rows.slice(0, MAX_ROWS).map((row) => (
               <tr key={row.node}>
                 <td className={cx("right num", row.changed ? undefined : "dim")}>
-                  {sideRate(row[side] ?? 0, side, head)}
+                  {formatSideWeight(row[side] ?? 0, side, head)}
                 </td>
                 <td>
                   <button
                     type="button"
-                    className={cx(classes.pick, row.changed ? undefined : "dim")}
+                    className={cx(classes.nameButton, row.changed ? undefined : "dim")}
                     title={`${t("compare.draw")}: ${row.path.join(" › ")}`}
                     onClick={() => onDraw(row.node)}
                   >
-                    {shortened(row.path)}
+                    {shortenPath(row.path)}
                   </button>
                 </td>
                 <td className={row.changed ? undefined : "dim"}>
@@ -62,5 +62,5 @@ export function ChangedPaths({ title, empty, rows, side, head, onDraw }: Props) 
 }
 
 /** Return the last six frames of a path; the first frames are equal in most rows. */
-const shortened = (path: readonly string[]): string =>
+const shortenPath = (path: readonly string[]): string =>
   path.length > 6 ? `… › ${path.slice(-6).join(" › ")}` : path.join(" › ");

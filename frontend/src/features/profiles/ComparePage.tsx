@@ -2,26 +2,26 @@ import { Button, Select } from "@mantine/core";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { ArrowLeftRight } from "lucide-react";
 import type { Profile } from "../../client/models";
-import { ErrorLine, Loaded } from "../../components/EmptyState";
+import { ErrorLine, QueryContent } from "../../components/EmptyState";
 import { Page, Panel } from "../../components/Page";
 import { cx } from "../../core/cx";
 import type { Search } from "../../core/search";
-import { count, duration, percent } from "../../core/text/format";
-import { span } from "../../core/time/range";
+import { formatCount, formatDuration, formatPercent } from "../../core/text/format";
+import { spanOf } from "../../core/time/range";
 import { useProfiles } from "../../lib/queries";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { useUrlState } from "../../lib/urlState";
 import { useCreateComparison, useFacets } from "./api";
 import {
-  type Choice,
-  filterOf,
-  patchOf,
-  processChoices,
+  type ComparisonSide,
+  type FilterChoice,
+  listProcessChoices,
+  listThreadChoices,
+  readSide,
   SIDE_FIELDS,
-  type Side,
-  sideOf,
-  threadChoices,
+  toSideFilter,
+  toSidePatch,
 } from "./comparison/sides";
 import classes from "./Profile.module.css";
 
@@ -33,12 +33,12 @@ export function ComparePage() {
   const [state, set] = useUrlState(SIDE_FIELDS);
   const profiles = useProfiles({});
   const diff = useCreateComparison();
-  const sides = { a: sideOf(state, "a"), b: sideOf(state, "b") };
+  const sides = { a: readSide(state, "a"), b: readSide(state, "b") };
   const start = () =>
     diff.mutate(
       {
-        a: { profile_id: state.ap, filter: filterOf(sides.a, "a", search) },
-        b: { profile_id: state.bp, filter: filterOf(sides.b, "b", search) },
+        a: { profile_id: state.ap, filter: toSideFilter(sides.a, "a", search) },
+        b: { profile_id: state.bp, filter: toSideFilter(sides.b, "b", search) },
       },
       {
         onSuccess: (comparison) =>
@@ -48,7 +48,7 @@ export function ComparePage() {
   return (
     <Page title={t("compare.title")} width="text">
       <Panel title={t("compare.what")} flush>
-        <Loaded query={profiles}>
+        <QueryContent query={profiles}>
           {(all) => {
             const ready = all.filter((p) => p.state === "ready" && p.kind !== "sched");
             return (
@@ -61,22 +61,22 @@ export function ComparePage() {
                     profiles={ready}
                     side={sides[name]}
                     fallback={search.comm}
-                    onChange={(change) => set(patchOf(name, change))}
+                    onChange={(change) => set(toSidePatch(name, change))}
                   />
                 ))}
               </div>
             );
           }}
-        </Loaded>
+        </QueryContent>
         <div className={classes.bar}>
           <Button
             variant="default"
             leftSection={<ArrowLeftRight size={14} />}
-            onClick={() => set({ ...patchOf("a", sides.b), ...patchOf("b", sides.a) })}
+            onClick={() => set({ ...toSidePatch("a", sides.b), ...toSidePatch("b", sides.a) })}
           >
             {t("compare.swap")}
           </Button>
-          <span className={classes.spring} />
+          <span className={classes.spacer} />
           <Button disabled={!state.ap || !state.bp} loading={diff.isPending} onClick={start}>
             {t("compare.start")}
           </Button>
@@ -95,10 +95,10 @@ interface SideProps {
   label: string;
   hint: string;
   profiles: readonly Profile[];
-  side: Side;
+  side: ComparisonSide;
   /** Process name in the filter of the profile page. */
   fallback: string | undefined;
-  onChange(change: Partial<Side>): void;
+  onChange(change: Partial<ComparisonSide>): void;
 }
 
 function SideFields({ label, hint, profiles, side, fallback, onChange }: SideProps) {
@@ -110,14 +110,14 @@ function SideFields({ label, hint, profiles, side, fallback, onChange }: SidePro
   const process = side.process || fallback || "";
   const data = profiles.map((p) => ({
     value: p.id,
-    label: `${p.host?.name ?? p.label ?? t("profile.imported")} · ${time.instant(p.t0_ns)} · ${t(`profile.kind.${p.kind}` as "profile.kind.on_cpu", { defaultValue: p.kind })} · ${count(p.samples ?? 0)} ${t("profile.samples")}`,
+    label: `${p.host?.name ?? p.label ?? t("profile.imported")} · ${time.instant(p.t0_ns)} · ${t(`profile.kind.${p.kind}` as "profile.kind.on_cpu", { defaultValue: p.kind })} · ${formatCount(p.samples ?? 0)} ${t("profile.samples")}`,
   }));
   return (
     <div className={classes.stack}>
       <Select
         label={label}
         description={
-          side.range === undefined ? hint : t("compare.range", { span: duration(span(side.range)) })
+          side.range === undefined ? hint : t("compare.range", { span: formatDuration(spanOf(side.range)) })
         }
         data={data}
         value={side.profile || null}
@@ -128,19 +128,19 @@ function SideFields({ label, hint, profiles, side, fallback, onChange }: SidePro
       />
       {side.profile && (
         <>
-          <PartSelect
+          <FilterSelect
             label={t("compare.process")}
             empty={t("compare.anyProcess")}
             value={process}
-            choices={processChoices(facets)}
+            choices={listProcessChoices(facets)}
             total={total}
             onChange={(value) => onChange({ process: value, thread: "" })}
           />
-          <PartSelect
+          <FilterSelect
             label={t("compare.thread")}
             empty={t("compare.anyThread")}
             value={side.thread}
-            choices={threadChoices(facets, process)}
+            choices={listThreadChoices(facets, process)}
             total={total}
             onChange={(value) => onChange({ thread: value })}
           />
@@ -150,21 +150,21 @@ function SideFields({ label, hint, profiles, side, fallback, onChange }: SidePro
   );
 }
 
-interface PartProps {
+interface FilterSelectProps {
   label: string;
   empty: string;
   value: string;
-  choices: readonly Choice[];
+  choices: readonly FilterChoice[];
   total: number;
   onChange(value: string): void;
 }
 
 const MAX_CHOICES = 500;
 
-function PartSelect({ label, empty, value, choices, total, onChange }: PartProps) {
+function FilterSelect({ label, empty, value, choices, total, onChange }: FilterSelectProps) {
   const data = choices.slice(0, MAX_CHOICES).map((choice) => ({
     value: choice.value,
-    label: `${choice.label} · ${percent(total > 0 ? choice.weight / total : 0)}`,
+    label: `${choice.label} · ${formatPercent(total > 0 ? choice.weight / total : 0)}`,
   }));
   if (value && !data.some((item) => item.value === value))
     data.unshift({ value, label: value.replace(/^(name|tid):/, "") });

@@ -1,13 +1,13 @@
 import { useElementSize } from "@mantine/hooks";
 import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import { BlockSkeleton, EmptyState, ErrorState, Loaded } from "../../components/EmptyState";
+import { BlockSkeleton, EmptyState, ErrorState, QueryContent } from "../../components/EmptyState";
 import { ButtonLink, Link } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
 import { RunStateIcon } from "../../components/StatusIcon";
-import { sidesOf } from "../../core/profiles/difference";
+import { formatBothSides } from "../../core/profiles/difference";
 import type { FlameNode } from "../../core/profiles/flame";
-import { count, duration } from "../../core/text/format";
+import { formatCount, formatDuration } from "../../core/text/format";
 import { useMessage } from "../../lib/text/i18n";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useTranslation } from "../../lib/text/useTranslation";
@@ -29,7 +29,7 @@ import classes from "./Profile.module.css";
 export function ComparisonPage() {
   const { diffId } = useParams({ strict: false }) as { diffId: string };
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const query = useComparison(diffId);
   const diff = query.data;
   return (
@@ -64,7 +64,7 @@ export function ComparisonPage() {
         </EmptyState>
       )}
       {diff?.state === "failed" && (
-        <EmptyState title={t("compare.failed")}>{sentence(diff.failure)}</EmptyState>
+        <EmptyState title={t("compare.failed")}>{formatMessage(diff.failure)}</EmptyState>
       )}
       {diff?.state === "ready" && <ComparisonPanel diff={diff} />}
     </Page>
@@ -104,7 +104,7 @@ function ComparisonPanel({ diff }: { diff: Comparison }) {
         </div>
         <div ref={ref} className={classes.body}>
           {params ? (
-            <Loaded query={tree} skeleton={<BlockSkeleton height={420} />}>
+            <QueryContent query={tree} skeleton={<BlockSkeleton height={420} />}>
               {(loaded) => (
                 <div className={classes.drawing}>
                   <FlameGraph
@@ -128,9 +128,9 @@ function ComparisonPanel({ diff }: { diff: Comparison }) {
                   />
                 </div>
               )}
-            </Loaded>
+            </QueryContent>
           ) : (
-            <p className={classes.nothing}>{t("compare.workMissing")}</p>
+            <p className={classes.empty}>{t("compare.workMissing")}</p>
           )}
         </div>
         <div className={classes.detail} aria-live="polite" data-testid="detail">
@@ -138,7 +138,7 @@ function ComparisonPanel({ diff }: { diff: Comparison }) {
             <>
               <span className={classes.name}>{focus.name}</span>
               <span className={classes.figures}>
-                <span className="num">{sidesOf(focus, data)}</span>
+                <span className="num">{formatBothSides(focus, data)}</span>
                 <span>{text.reason(focus, data)}</span>
               </span>
             </>
@@ -200,12 +200,12 @@ function SideLine({ name, side, samples }: SideProps) {
       {side.profiles > 1 && <span>{t("compare.more", { count: side.profiles - 1 })} </span>}
       <span className="num dim">
         {time.instant(from_ns ?? profile?.t0_ns)}
-        {from_ns != null && to_ns != null && ` + ${duration(to_ns - from_ns)}`}
+        {from_ns != null && to_ns != null && ` + ${formatDuration(to_ns - from_ns)}`}
       </span>{" "}
-      <FilterWords filter={side.filter} />
+      <FilterText filter={side.filter} />
       {samples !== undefined && (
         <span className="num">
-          {count(samples)} {t("profile.samples")}
+          {formatCount(samples)} {t("profile.samples")}
         </span>
       )}
     </span>
@@ -213,7 +213,7 @@ function SideLine({ name, side, samples }: SideProps) {
 }
 
 /** Filter of a side: processes, threads and CPUs. */
-function FilterWords({ filter }: { filter: Comparison["a"]["filter"] }) {
+function FilterText({ filter }: { filter: Comparison["a"]["filter"] }) {
   const { t } = useTranslation();
   const words = [
     ...(filter.comm ?? []),
@@ -223,5 +223,5 @@ function FilterWords({ filter }: { filter: Comparison["a"]["filter"] }) {
     ...(filter.cpu ?? []).map((cpu) => `CPU ${cpu}`),
     ...(filter.hide_idle ? [t("profile.hideIdle")] : []),
   ];
-  return words.length > 0 ? <span className={classes.words}>{words.join(", ")} </span> : null;
+  return words.length > 0 ? <span className={classes.filterText}>{words.join(", ")} </span> : null;
 }

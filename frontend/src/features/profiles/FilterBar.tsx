@@ -6,22 +6,22 @@ import type { Profile } from "../../client/models";
 import { ErrorLine } from "../../components/EmptyState";
 import { ButtonLink } from "../../components/Link";
 import { COLORS, type ColorBy } from "../../core/profiles/colors";
-import { percent } from "../../core/text/format";
+import { formatPercent } from "../../core/text/format";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { useUrlState } from "../../lib/urlState";
-import { type Facets, useFacets } from "./api";
+import { type Facets, useFacets, useRunSchedules } from "./api";
 import {
   type Filter,
   isFiltered,
   PROFILE_FIELDS,
-  TRACKS,
-  type TracksBy,
+  TRACK_GROUPINGS,
+  type TrackGrouping,
   toSearch,
   VIEWS,
   type View,
 } from "./filter";
 import classes from "./Profile.module.css";
-import { Facet } from "./panel/Facet";
+import { FacetSelect } from "./panel/Facet";
 import { FilterMenu } from "./panel/FilterMenu";
 
 interface Props {
@@ -49,7 +49,7 @@ export function FilterBar({
   const [state, set] = useUrlState(PROFILE_FIELDS);
   const facets = useFacets(profile.id, filter, isRendered).data;
   const total = facets?.cpus.reduce((sum, item) => sum + item.weight, 0) ?? 0;
-  const share = (weight: number) => percent(total > 0 ? weight / total : 0);
+  const share = (weight: number) => formatPercent(total > 0 ? weight / total : 0);
   const threads = facets?.threads.filter((item) => state.pid === undefined || item.pid === state.pid) ?? [];
   return (
     <div className={classes.bar}>
@@ -58,29 +58,29 @@ export function FilterBar({
         aria-label={t("profile.view.label")}
         value={state.view}
         onChange={(value) =>
-          set({ view: value as View, ...(needsPath(value as View, state.view) ? {} : { at: [] }) })
+          set({ view: value as View, ...(keepsZoomPath(value as View, state.view) ? {} : { at: [] }) })
         }
         data={VIEWS.map((value) => ({ value, label: t(`profile.view.${value}`) }))}
       />
-      <Facet
+      <FacetSelect
         label={t("profile.process")}
         value={String(state.pid ?? "")}
         nameOf={(pid) => `${t("profile.process")} ${pid}`}
-        onChange={(pid) => set({ pid: numberOf(pid), tid: undefined })}
+        onChange={(pid) => set({ pid: parseOptionalNumber(pid), tid: undefined })}
         options={(facets?.processes ?? []).map((p) => [p.pid, `${p.comm} ${p.pid} · ${share(p.weight)}`])}
       />
-      <Facet
+      <FacetSelect
         label={t("profile.thread")}
         value={String(state.tid ?? "")}
         nameOf={(tid) => `${t("profile.thread")} ${tid}`}
-        onChange={(tid) => set({ tid: numberOf(tid) })}
-        options={perThread(threads).map((p) => [p.tid, `${p.comm} ${p.tid} · ${share(p.weight)}`])}
+        onChange={(tid) => set({ tid: parseOptionalNumber(tid) })}
+        options={mergeThreadNames(threads).map((p) => [p.tid, `${p.comm} ${p.tid} · ${share(p.weight)}`])}
       />
       <FilterMenu facets={facets} total={total} />
-      <DisplayMenu />
+      <DisplayMenu runId={profile.run_id} />
       <SearchField share={matches?.share} />
       <ErrorLine error={searchError} />
-      <span className={classes.spring} />
+      <span className={classes.spacer} />
       {onCompare ? (
         <Button leftSection={<GitCompareArrows size={14} />} loading={comparing} onClick={onCompare}>
           {t("profile.compareBrushes")}
@@ -99,14 +99,15 @@ export function FilterBar({
   );
 }
 
-const numberOf = (value: string): number | undefined => (value ? Number(value) : undefined);
+const parseOptionalNumber = (value: string): number | undefined => (value ? Number(value) : undefined);
 
 /** Return whether a change of view keeps the zoom path; paths of the callers view differ from all others. */
-const needsPath = (next: View, before: View): boolean => (next === "callers") === (before === "callers");
+const keepsZoomPath = (next: View, before: View): boolean => (next === "callers") === (before === "callers");
 
 /** Menu with colors, tracks, and transformations of stacks. */
-function DisplayMenu() {
+function DisplayMenu({ runId }: { runId: string }) {
   const { t } = useTranslation();
+  const schedules = useRunSchedules(runId).data ?? [];
   const [state, set] = useUrlState(PROFILE_FIELDS);
   return (
     <Popover position="bottom-start" shadow="md" trapFocus returnFocus>
@@ -132,8 +133,8 @@ function DisplayMenu() {
             size="xs"
             aria-label={t("profile.tracks.label")}
             value={state.tracks}
-            onChange={(tracks) => set({ tracks: tracks as TracksBy })}
-            data={TRACKS.map((value) => ({ value, label: t(`profile.tracks.by.${value}`) }))}
+            onChange={(tracks) => set({ tracks: tracks as TrackGrouping })}
+            data={TRACK_GROUPINGS.map((value) => ({ value, label: t(`profile.tracks.by.${value}`) }))}
           />
         </fieldset>
         <Checkbox
@@ -142,6 +143,14 @@ function DisplayMenu() {
           checked={state.metrics}
           onChange={(event) => set({ metrics: event.currentTarget.checked })}
         />
+        {(state.sched || schedules.length > 0) && (
+          <Checkbox
+            size="xs"
+            label={t("profile.sched.show")}
+            checked={state.sched}
+            onChange={(event) => set({ sched: event.currentTarget.checked })}
+          />
+        )}
         <Checkbox
           size="xs"
           label={t("profile.fold")}
@@ -154,34 +163,13 @@ function DisplayMenu() {
           checked={state.group}
           onChange={(event) => set({ group: event.currentTarget.checked, at: [] })}
         />
-        <StackField />
       </Popover.Dropdown>
     </Popover>
   );
 }
 
-/** Pattern that a frame of a stack must match; Enter or blur applies it, because an unfinished pattern is an error. */
-function StackField() {
-  const { t } = useTranslation();
-  const [state, set] = useUrlState(PROFILE_FIELDS);
-  const [text, setText] = useState(state.stack);
-  useEffect(() => setText(state.stack), [state.stack]);
-  return (
-    <TextInput
-      size="xs"
-      label={t("profile.stack")}
-      description={t("profile.stackHelp")}
-      value={text}
-      maxLength={200}
-      onChange={(event) => setText(event.currentTarget.value)}
-      onBlur={() => text !== state.stack && set({ stack: text.trim() }, { push: true })}
-      onKeyDown={(event) => event.key === "Enter" && set({ stack: text.trim() }, { push: true })}
-    />
-  );
-}
-
 /** Return one entry per TID; the server lists a thread that was renamed while sampled once per name. */
-export function perThread(threads: Facets["threads"]): Facets["threads"] {
+export function mergeThreadNames(threads: Facets["threads"]): Facets["threads"] {
   const byTid = new Map<number, Facets["threads"][number]>();
   for (const thread of threads) {
     const known = byTid.get(thread.tid);
@@ -210,7 +198,7 @@ function SearchField({ share }: { share: number | undefined }) {
       rightSection={
         share !== undefined && (
           <span className={classes.matched} data-testid="search-share">
-            {percent(share)}
+            {formatPercent(share)}
           </span>
         )
       }

@@ -1,23 +1,23 @@
 import type { ReactNode } from "react";
 import type { Profile } from "../../client/models";
-import { frameLabel } from "../../core/profiles/colors";
+import { frameLabel, moduleName } from "../../core/profiles/colors";
 import type { FlameNode } from "../../core/profiles/flame";
-import { bytes, count, duration, percent } from "../../core/text/format";
+import { formatBytes, formatCount, formatDuration, formatPercent } from "../../core/text/format";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Profile.module.css";
 
 const WEIGHT_TEXT: Record<Profile["unit"], (weight: number) => string> = {
-  ns: duration,
-  bytes,
-  samples: count,
-  count,
+  ns: formatDuration,
+  bytes: formatBytes,
+  samples: formatCount,
+  count: formatCount,
 };
 
 export const weightText = (weight: number, unit: Profile["unit"]): string => WEIGHT_TEXT[unit](weight);
 
 /** Return the tooltip of a frame: name, weight and share. */
 export const frameTitle = (node: FlameNode, total: number, unit: Profile["unit"]): string =>
-  `${frameLabel(node)}\n${weightText(node.value, unit)} · ${percent(total > 0 ? node.value / total : 0)}`;
+  `${frameLabel(node)}\n${weightText(node.value, unit)} · ${formatPercent(total > 0 ? node.value / total : 0)}`;
 
 interface Props {
   node: FlameNode | null;
@@ -33,7 +33,7 @@ interface Props {
 /** Detail line of the frame under the pointer. It is always present, so that the layout does not shift. */
 export function FrameDetails({ node, total, unit, q, matches, delta, action }: Props) {
   const { t } = useTranslation();
-  const share = (weight: number) => percent(total > 0 ? weight / total : 0);
+  const share = (weight: number) => formatPercent(total > 0 ? weight / total : 0);
   return (
     <div className={classes.detail} aria-live="polite" data-testid="detail">
       {node ? (
@@ -42,6 +42,7 @@ export function FrameDetails({ node, total, unit, q, matches, delta, action }: P
             {frameLabel(node)}
           </span>
           <span className={classes.figures}>
+            {node.module && <span className="mono dim">{moduleName(node.module)}</span>}
             <span>
               {t("profile.total")} <span className="num">{weightText(node.value, unit)}</span>
               {unit === "samples" && ` ${t("profile.samples")}`}
@@ -62,7 +63,7 @@ export function FrameDetails({ node, total, unit, q, matches, delta, action }: P
         <span>
           {t("profile.matched", {
             q,
-            share: percent(matches.share),
+            share: formatPercent(matches.share),
             weight: weightText(matches.weight, unit),
           })}
         </span>

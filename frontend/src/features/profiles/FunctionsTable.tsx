@@ -2,8 +2,8 @@ import { useState } from "react";
 import type { Profile } from "../../client/models";
 import { DataTable } from "../../components/tables/DataTable";
 import { cx } from "../../core/cx";
-import { type FlameNode, patternOf } from "../../core/profiles/flame";
-import { percent } from "../../core/text/format";
+import { type FlameNode, parseSearchPattern } from "../../core/profiles/flame";
+import { formatPercent } from "../../core/text/format";
 import { useTranslation } from "../../lib/text/useTranslation";
 import type { Point } from "../../widgets/flame-graph/drawing";
 import type { FunctionRow } from "./api";
@@ -22,8 +22,8 @@ interface Props {
 }
 
 /** Return a predicate for the rows that match the search; a pattern that the browser cannot compile matches all. */
-function matcher(q: string): (row: FunctionRow) => boolean {
-  const pattern = patternOf(q);
+function createRowFilter(q: string): (row: FunctionRow) => boolean {
+  const pattern = parseSearchPattern(q);
   if (pattern === undefined) {
     const needle = q.toLowerCase();
     return (row) => row.frame.toLowerCase().includes(needle);
@@ -40,7 +40,7 @@ function matcher(q: string): (row: FunctionRow) => boolean {
 export function FunctionsTable({ rows, total, unit, q, onPick, onMenu }: Props) {
   const { t } = useTranslation();
   const [by, setBy] = useState<"self" | "total">("self");
-  const matching = rows.filter(matcher(q));
+  const matching = rows.filter(createRowFilter(q));
   const visible = [...matching].sort((x, y) => y[by] - x[by]).slice(0, MAX_ROWS);
   const heading = (column: "self" | "total") => (
     <th className="right" aria-sort={by === column ? "descending" : "none"}>
@@ -71,15 +71,15 @@ export function FunctionsTable({ rows, total, unit, q, onPick, onMenu }: Props) 
               }}
             >
               <td className="right">
-                <Share weight={row.self} total={total} unit={unit} />
+                <ShareCells weight={row.self} total={total} unit={unit} />
               </td>
               <td className="right">
-                <Share weight={row.total} total={total} unit={unit} />
+                <ShareCells weight={row.total} total={total} unit={unit} />
               </td>
               <td className={classes.cell}>
                 <button
                   type="button"
-                  className={cx(classes.pick, row.kind === "unknown" && classes.unnamed)}
+                  className={cx(classes.nameButton, row.kind === "unknown" && classes.unnamed)}
                   onClick={() => onPick(row.frame)}
                 >
                   {row.frame}
@@ -109,14 +109,14 @@ const nodeOf = (row: FunctionRow): FlameNode => ({
   kind: row.kind as FlameNode["kind"],
 });
 
-function Share({ weight, total, unit }: { weight: number; total: number; unit: Profile["unit"] }) {
+function ShareCells({ weight, total, unit }: { weight: number; total: number; unit: Profile["unit"] }) {
   const share = total > 0 ? weight / total : 0;
   return (
     <span className={classes.share} title={weightText(weight, unit)}>
       <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden>
         <rect x={100 - share * 100} width={share * 100} height="10" />
       </svg>
-      <span className="num">{percent(share)}</span>
+      <span className="num">{formatPercent(share)}</span>
     </span>
   );
 }

@@ -1,8 +1,8 @@
 import { useParams } from "@tanstack/react-router";
 import { BlockSkeleton, EmptyState, ErrorState } from "../../components/EmptyState";
-import { Link } from "../../components/Link";
+import { ButtonLink, Link } from "../../components/Link";
 import { Page } from "../../components/Page";
-import { RunStateIcon } from "../../components/StatusIcon";
+import { RunStateIcon, StatusIcon } from "../../components/StatusIcon";
 import { formatRange } from "../../core/time/range";
 import { useMessage } from "../../lib/text/i18n";
 import { useTranslation } from "../../lib/text/useTranslation";
@@ -18,7 +18,7 @@ import { KindNote } from "./panel/KindNote";
 export function ProfilePage() {
   const { profileId } = useParams({ strict: false }) as { profileId: string };
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const query = useProfile(profileId);
   const profile = query.data;
   const kind = profile
@@ -47,11 +47,20 @@ export function ProfilePage() {
         </EmptyState>
       )}
       {profile?.state === "failed" && (
-        <EmptyState title={t("profile.failed")}>{sentence(profile.failure)}</EmptyState>
+        <EmptyState
+          title={<StatusIcon tone="bad">{t("profile.failed")}</StatusIcon>}
+          action={
+            <ButtonLink variant="default" to="/runs/$runId" params={{ runId: profile.run_id }}>
+              {t("profile.openRun")}
+            </ButtonLink>
+          }
+        >
+          {formatMessage(profile.failure)}
+        </EmptyState>
       )}
       {profile?.state === "ready" &&
         (profile.kind === "sched" ? (
-          <SchedulerPanel runId={profile.run_id} hostId={profile.host?.id} hasKeys />
+          <SchedulerPanel runId={profile.run_id} profileId={profile.id} hostId={profile.host?.id} hasKeys />
         ) : (
           <>
             <KindNote profile={profile} />

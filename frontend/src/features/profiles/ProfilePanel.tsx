@@ -1,42 +1,47 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
 import type { Profile } from "../../client/models";
-import { BlockSkeleton, ErrorLine, Loaded } from "../../components/EmptyState";
+import { BlockSkeleton, ErrorLine, QueryContent } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
 import { heatRange } from "../../core/charts/heat";
-import { type FlameNode, matchingIds, pathTo, patternOf } from "../../core/profiles/flame";
-import { exactPattern, type FrameAct, frameAct } from "../../core/profiles/frameKeys";
+import {
+  type FlameNode,
+  findFramePath,
+  findMatchingFrames,
+  parseSearchPattern,
+} from "../../core/profiles/flame";
+import { type FrameAction, findFrameAction, toExactPattern } from "../../core/profiles/frameKeys";
+import { usePermission } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { useUrlState } from "../../lib/urlState";
 import { useSelectionKeys } from "../../lib/useSelectionKeys";
-import { useWindowWidth } from "../../lib/windowWidth";
+import { useTreeWidth } from "../../lib/useTreeWidth";
 import type { Point } from "../../widgets/flame-graph/drawing";
 import { FlameGraph } from "../../widgets/flame-graph/FlameGraph";
-import { SampleHeatmap } from "../../widgets/flame-graph/SampleHeatmap";
 import { PinButton } from "../../widgets/pins/PinButton";
-import { MetricTracks } from "../../widgets/timeline/MetricTracks";
 import {
   useCreateComparison,
   useFunctions,
   useHeat,
-  useHeaviest,
-  useSampleTracks,
+  useHeaviestFunctions,
   useSearchMatches,
   useTree,
 } from "./api";
+import { CodeDialog } from "./code/CodeDialog";
 import { FilterBar } from "./FilterBar";
 import { FrameDetails, frameTitle } from "./FrameDetails";
 import { FunctionsTable } from "./FunctionsTable";
-import { drawsTree, PROFILE_FIELDS, type ProfileState, toFilter, toSelection, toTreeView } from "./filter";
+import { isTreeView, PROFILE_FIELDS, type ProfileState, toFilter, toSelection, toTreeView } from "./filter";
 import classes from "./Profile.module.css";
 import { CallTree } from "./panel/CallTree";
+import { EmptySelection } from "./panel/EmptySelection";
 import { FrameMenu } from "./panel/FrameMenu";
 import { FramePath } from "./panel/FramePath";
 import { MissingSymbols } from "./panel/MissingSymbols";
 import { ModuleLegend } from "./panel/ModuleLegend";
-import { GUTTER_PX, SampleTracks } from "./panel/SampleTracks";
 import { SandwichView } from "./panel/SandwichView";
 import { TopFunctions } from "./panel/TopFunctions";
+import { TimeTracks } from "./tracks/TimeTracks";
 
 /** Longest URL query that a pin stores. A longer zoom path is stored only in the pin's `frames`. */
 const MAX_PIN_VIEW = 3500;
@@ -46,31 +51,30 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
   const { t } = useTranslation();
   const navigate = useNavigate();
   const [state, set] = useUrlState(PROFILE_FIELDS);
-  const width = useWindowWidth();
+  const width = useTreeWidth();
   const [hover, setHover] = useState<{ node: FlameNode; total: number } | null>(null);
   const [menu, setMenu] = useState<{ node: FlameNode; at: Point } | null>(null);
   const filter = useMemo(() => toFilter(state as ProfileState), [state]);
   const selection = useMemo(() => toSelection(state), [state]);
   const callers = state.view === "callers";
   const isSandwich = state.view === "sandwich";
-  const hasTree = drawsTree(state.view);
+  const hasTree = isTreeView(state.view);
   const isTabular = state.view === "table" || state.view === "both";
   const tree = useTree(profile.id, selection, toTreeView(state, width), hasTree);
   const heat = useHeat(profile.id, filter, profile.samples ?? 0, true);
-  const tracksBy = state.tracks === "none" ? undefined : state.tracks;
-  const metricsOf = state.metrics ? profile.host?.id : undefined;
-  const tracks = useSampleTracks(profile.id, filter, tracksBy ?? "thread", tracksBy !== undefined);
   const top = useFunctions(profile.id, selection, isTabular || (isSandwich && !state.fn));
-  const hasLine = hasTree && state.view !== "both";
-  const heaviest = useHeaviest(profile.id, selection, hasLine && tree.data !== undefined);
+  const hasLine = hasTree && !tree.error && state.view !== "both";
+  const heaviest = useHeaviestFunctions(profile.id, selection, hasLine && tree.data !== undefined);
   const matches = useSearchMatches(profile.id, selection, state.q, true);
   const marks = useMemo(() => {
     if (!state.q || !tree.data) return undefined;
     // Patterns use RE2 syntax, so the server matches them. Its search does not know the node IDs of the callers tree.
-    if (!callers && patternOf(state.q)) return new Set<FlameNode["id"]>(matches.data?.nodes);
-    return matchingIds(tree.data.tree, state.q);
+    if (!callers && parseSearchPattern(state.q)) return new Set<FlameNode["id"]>(matches.data?.nodes);
+    return findMatchingFrames(tree.data.tree, state.q);
   }, [state.q, callers, tree.data, matches.data]);
-  const names = useMemo(() => (tree.data ? stackOf(tree.data) : []), [tree.data]);
+  const names = useMemo(() => (tree.data ? listZoomedStack(tree.data) : []), [tree.data]);
+  const can = usePermission();
+  const hasCode = hasAddresses(profile) && can("profile.disassemble");
   const diff = useCreateComparison();
   const compareBrushes = () => {
     if (!state.b || !state.c) return;
@@ -111,9 +115,9 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
     const above = (tree.data.path ?? []).map((step) => step.name);
     const at = (tree.data.path ?? []).findIndex((step) => step.id === id);
     if (at >= 0) return above.slice(1, at + 1);
-    return [...above, ...pathTo(tree.data.tree, id).map((node) => node.name)].slice(1);
+    return [...above, ...findFramePath(tree.data.tree, id).map((node) => node.name)].slice(1);
   };
-  const act = (what: FrameAct, node: FlameNode) => {
+  const act = (what: FrameAction, node: FlameNode) => {
     setMenu(null);
     if (what === "copyName") void navigator.clipboard?.writeText(node.name);
     else if (what === "copyStack")
@@ -123,14 +127,16 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
       else set({ at: namesTo(node.id) }, { push: true });
     } else if (what === "search") set({ q: node.name });
     else if (what === "module") set({ mod: node.module ?? "" }, { push: true });
-    else if (what === "only") set({ stack: exactPattern(node.name) }, { push: true });
+    else if (what === "only") set({ stack: toExactPattern(node.name) }, { push: true });
     else if (what === "sandwich") set({ view: "sandwich", fn: node.name, at: [] }, { push: true });
+    else if (what === "code") set({ code: node.name, codeModule: node.module ?? "" }, { push: true });
     else if (what === "focus") set({ focus: node.name, at: [] }, { push: true });
     else if (what === "hide") set({ hide: [...state.hide, node.name], at: [] }, { push: true });
   };
   const onFrameKey = (node: FlameNode, key: string): boolean => {
-    const chosen = frameAct(key);
+    const chosen = findFrameAction(key);
     if (!chosen || !isFunction(node) || (chosen === "module" && !node.module)) return false;
+    if (chosen === "code" && !hasCode) return false;
     act(chosen, node);
     return true;
   };
@@ -152,56 +158,13 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
       <ErrorLine error={diff.error} />
       <MissingSymbols profile={profile} selection={filter} />
       <div className={classes.body}>
-        {heat.data ? (
-          <div style={{ paddingLeft: (tracksBy || metricsOf) && whole ? GUTTER_PX : 0 }}>
-            <SampleHeatmap
-              heat={heat.data}
-              brush={state.b}
-              baseline={state.c}
-              label={t("profile.heat")}
-              onBrush={(range, baseline) => set(baseline ? { c: range } : { b: range }, { push: true })}
-            />
-          </div>
-        ) : heat.error ? (
-          // The tree fails for the same selection and displays its error in the larger area below.
-          !tree.error && <ErrorLine error={heat.error} />
-        ) : (
-          <BlockSkeleton height={40} />
-        )}
-        {tracksBy && whole && (
-          <Loaded inPlace query={tracks} skeleton={<BlockSkeleton height={120} />}>
-            {(data) => (
-              <SampleTracks
-                data={data}
-                by={tracksBy}
-                unit={profile.unit}
-                whole={whole}
-                brush={state.b}
-                chosen={{ thread: state.tid, process: state.pid, cpu: state.cpu }[tracksBy]}
-                onBrush={(b) => set({ b }, { push: true })}
-                onChoose={(id) =>
-                  set(
-                    tracksBy === "thread" ? { tid: id } : tracksBy === "process" ? { pid: id } : { cpu: id },
-                    {
-                      push: true,
-                    },
-                  )
-                }
-              />
-            )}
-          </Loaded>
-        )}
-        {metricsOf && whole && (
-          <MetricTracks
-            hostId={metricsOf}
-            range={whole}
-            gutter={GUTTER_PX}
-            brush={state.b}
-            baseline={state.c}
-            onBrush={(b) => set({ b }, { push: true })}
-            onBaseline={(c) => set({ c }, { push: true })}
-          />
-        )}
+        <TimeTracks
+          profile={profile}
+          filter={filter}
+          heat={heat}
+          whole={whole}
+          hasErrorBelow={tree.error !== null}
+        />
         <FramePath
           profile={profile}
           names={hasTree ? names : []}
@@ -222,8 +185,9 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
             onPick={(mod) => set({ mod }, { push: true })}
           />
         )}
-        <div className={state.view === "both" ? classes.both : undefined}>
-          {isSandwich && (
+        <div className={state.view === "both" ? classes.splitView : undefined}>
+          {isSandwich && !state.fn && top.data?.rows.length === 0 && <EmptySelection filter={filter} />}
+          {isSandwich && (state.fn || top.data?.rows.length !== 0) && (
             <SandwichView
               profileId={profile.id}
               selection={selection}
@@ -237,13 +201,14 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
               onFocus={onFocus}
               onMenu={onMenu}
               onFrameKey={onFrameKey}
+              onCode={hasCode ? (code, codeModule) => set({ code, codeModule }, { push: true }) : undefined}
             />
           )}
           {hasTree && (
-            <Loaded inPlace query={tree} skeleton={<BlockSkeleton height={420} />}>
+            <QueryContent inPlace query={tree} skeleton={<BlockSkeleton height={420} />}>
               {(data) =>
                 data.total === 0 ? (
-                  <p className={classes.nothing}>{t("profile.nothing")}</p>
+                  <EmptySelection filter={filter} />
                 ) : state.view === "tree" ? (
                   <CallTree
                     tree={data.tree}
@@ -273,21 +238,25 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
                   </div>
                 )
               }
-            </Loaded>
+            </QueryContent>
           )}
           {isTabular && (
-            <Loaded inPlace query={top}>
-              {(data) => (
-                <FunctionsTable
-                  rows={data.rows}
-                  total={data.total}
-                  unit={profile.unit}
-                  q={state.q}
-                  onPick={(frame) => set({ q: frame })}
-                  onMenu={onMenu}
-                />
-              )}
-            </Loaded>
+            <QueryContent inPlace query={top}>
+              {(data) =>
+                data.rows.length > 0 ? (
+                  <FunctionsTable
+                    rows={data.rows}
+                    total={data.total}
+                    unit={profile.unit}
+                    q={state.q}
+                    onPick={(frame) => set({ q: frame })}
+                    onMenu={onMenu}
+                  />
+                ) : (
+                  state.view === "table" && <EmptySelection filter={filter} />
+                )
+              }
+            </QueryContent>
           )}
         </div>
       </div>
@@ -304,7 +273,10 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
           tree.data && (
             <PinButton
               small
-              target={{ kind: "frame", ref: { profile_id: profile.id, frames: stackOf(tree.data), filter } }}
+              target={{
+                kind: "frame",
+                ref: { profile_id: profile.id, frames: listZoomedStack(tree.data), filter },
+              }}
               label={t("incidents.pin.frame")}
               {...(window.location.search.length > MAX_PIN_VIEW ? { view: `/profiles/${profile.id}` } : {})}
             />
@@ -315,19 +287,34 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
         <FrameMenu
           node={menu.node}
           at={menu.at}
+          hasCode={hasCode}
           onAct={(what) => act(what, menu.node)}
           onClose={() => setMenu(null)}
+        />
+      )}
+      {state.code && (
+        <CodeDialog
+          profile={profile}
+          name={state.code}
+          module={state.codeModule}
+          onClose={() => set({ code: "", codeModule: "" })}
         />
       )}
     </Panel>
   );
 }
 
+/** Kinds of profiles that are computed from other events than samples of CPUs. */
+const DERIVED = new Set(["off_cpu", "wall_time", "block_io", "futex", "imported"]);
+
+/** Return whether the samples of a profile may have addresses of instructions. */
+const hasAddresses = ({ unit, kind }: Profile): boolean => unit === "samples" && !DERIVED.has(kind);
+
 /** Return whether a node is a function. Task names, the root and pruned nodes support no action but zoom. */
 const isFunction = (node: FlameNode): boolean => !["root", "comm", "pruned"].includes(node.kind);
 
 /** Return the frame names from the root to the zoomed frame, both included. */
-function stackOf({
+function listZoomedStack({
   path = [],
   tree,
 }: {

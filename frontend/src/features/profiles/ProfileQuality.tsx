@@ -1,11 +1,11 @@
 import type { Profile } from "../../client/models";
 import { StatusIcon } from "../../components/StatusIcon";
-import { count, duration, percent } from "../../core/text/format";
+import { formatCount, formatDuration, formatPercent } from "../../core/text/format";
 import { useTranslation } from "../../lib/text/useTranslation";
 
 const FEW_SAMPLES = 500;
-const MUCH_UNKNOWN = 0.3;
-const MUCH_LOST = 0.01;
+const HIGH_UNKNOWN_SHARE = 0.3;
+const HIGH_LOST_SHARE = 0.01;
 
 /** Quality of a profile: samples, duration, lost samples and unknown frames, with a warning for poor values. */
 export function ProfileQuality({ profile }: { profile: Profile }) {
@@ -20,19 +20,19 @@ export function ProfileQuality({ profile }: { profile: Profile }) {
     <>
       <QualityFact
         name={t("profile.samples")}
-        value={count(samples)}
-        poor={samples < FEW_SAMPLES && t("profile.few")}
+        value={formatCount(samples)}
+        poor={samples < FEW_SAMPLES && t("profile.fewSamples")}
       />
-      {spanNs !== null && <QualityFact name={t("profile.span")} value={duration(spanNs)} />}
+      {spanNs !== null && <QualityFact name={t("profile.span")} value={formatDuration(spanNs)} />}
       <QualityFact
         name={t("profile.lost")}
-        value={count(lost)}
-        poor={lostShare > MUCH_LOST && t("profile.muchLost")}
+        value={formatCount(lost)}
+        poor={lostShare > HIGH_LOST_SHARE && t("profile.manyLost")}
       />
       <QualityFact
         name={t("profile.unknown")}
-        value={percent(unknown)}
-        poor={unknown !== null && unknown > MUCH_UNKNOWN && t("profile.muchUnknown")}
+        value={formatPercent(unknown)}
+        poor={unknown !== null && unknown > HIGH_UNKNOWN_SHARE && t("profile.manyUnknown")}
       />
       <span className="mono dim">{profile.event}</span>
     </>

@@ -1,11 +1,11 @@
 import { useSearch } from "@tanstack/react-router";
-import { EmptyState, Loaded } from "../../components/EmptyState";
+import { EmptyState, QueryContent } from "../../components/EmptyState";
 import { ButtonLink, Link } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
 import { RunStateIcon } from "../../components/StatusIcon";
-import { DataTable, rowLink } from "../../components/tables/DataTable";
+import { DataTable, rowLinkClass } from "../../components/tables/DataTable";
 import type { Search } from "../../core/search";
-import { count, duration, percent } from "../../core/text/format";
+import { formatCount, formatDuration, formatPercent } from "../../core/text/format";
 import { useProfiles } from "../../lib/queries";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useTranslation } from "../../lib/text/useTranslation";
@@ -26,7 +26,7 @@ export function ProfilesPage() {
       }
     >
       <Panel flush>
-        <Loaded query={query}>
+        <QueryContent query={query}>
           {(profiles) =>
             profiles.length === 0 ? (
               <EmptyState title={t("profile.none")}>{t("profile.noneText")}</EmptyState>
@@ -46,7 +46,7 @@ export function ProfilesPage() {
                 </thead>
                 <tbody>
                   {profiles.map((p) => (
-                    <tr key={p.id} className={rowLink()}>
+                    <tr key={p.id} className={rowLinkClass()}>
                       <td>
                         <Link to="/profiles/$profileId" params={{ profileId: p.id }}>
                           {p.host?.name ?? p.label ?? t("profile.imported")}
@@ -57,11 +57,11 @@ export function ProfilesPage() {
                       </td>
                       <td className="num">{time.instant(p.t0_ns)}</td>
                       <td className="right num">
-                        {p.t0_ns !== null && p.t1_ns !== null ? duration(p.t1_ns - p.t0_ns) : "–"}
+                        {p.t0_ns !== null && p.t1_ns !== null ? formatDuration(p.t1_ns - p.t0_ns) : "–"}
                       </td>
-                      <td className="right num">{p.samples === null ? "–" : count(p.samples)}</td>
-                      <td className="right num">{p.lost === null ? "–" : count(p.lost)}</td>
-                      <td className="right num">{percent(p.unknown_share)}</td>
+                      <td className="right num">{p.samples === null ? "–" : formatCount(p.samples)}</td>
+                      <td className="right num">{p.lost === null ? "–" : formatCount(p.lost)}</td>
+                      <td className="right num">{formatPercent(p.unknown_share)}</td>
                       <td>
                         <RunStateIcon state={p.state} />
                       </td>
@@ -71,7 +71,7 @@ export function ProfilesPage() {
               </DataTable>
             )
           }
-        </Loaded>
+        </QueryContent>
       </Panel>
     </Page>
   );

@@ -2,12 +2,13 @@ import { keepPreviousData, queryOptions, useMutation, useQuery, useQueryClient }
 import type { RequestBody } from "../../client/paths";
 import type { components } from "../../client/schema";
 import type { Heat } from "../../core/charts/heat";
-import { isBuilt } from "../../core/profiles/difference";
-import { patternOf, zoomWithin } from "../../core/profiles/flame";
+import { isComparisonBuilt } from "../../core/profiles/difference";
+import { parseSearchPattern, zoomLoadedTree } from "../../core/profiles/flame";
+import type { Range } from "../../core/time/range";
 import { get, post } from "../../lib/api";
-import { keys } from "../../lib/queries";
+import { queryKeys } from "../../lib/queries";
 import type { ComparisonParams } from "./comparison/state";
-import type { Changes, Filter } from "./filter";
+import { type Filter, type Selection, type TreeView, toTreeQuery } from "./filter";
 
 type Schemas = components["schemas"];
 
@@ -19,44 +20,22 @@ export type UnnamedModules = Schemas["UnnamedModulesResponse"];
 export type Comparison = Schemas["ComparisonResponse"];
 export type FunctionChange = Schemas["ComparedFunctionResponse"];
 
-const waiting = (state: string | undefined) => state === "queued" || state === "running";
+const isPending = (state: string | undefined) => state === "queued" || state === "running";
 const POLL_MS = 1000;
 
 export const profileQuery = (id: string) =>
-  queryOptions({ queryKey: [...keys.profiles, id], queryFn: () => get(`/profiles/${id}`) });
+  queryOptions({ queryKey: [...queryKeys.profiles, id], queryFn: () => get(`/profiles/${id}`) });
 
 export const useProfile = (id: string) =>
   useQuery({
     ...profileQuery(id),
-    refetchInterval: (query) => (waiting(query.state.data?.state) ? POLL_MS : false),
+    refetchInterval: (query) => (isPending(query.state.data?.state) ? POLL_MS : false),
   });
-
-/** Filter of the samples, and transformations of their stacks. */
-export type Selection = Filter & Changes;
-
-/** Visible part of a tree. `width` is in px: the server omits frames that would be narrower than half a pixel. */
-export interface TreeView {
-  width: number;
-  path: readonly string[];
-  root?: number | undefined;
-  callers: boolean;
-}
 
 export const treeQuery = (id: string, selection: Selection, view: TreeView) =>
   queryOptions({
-    queryKey: [...keys.profiles, id, "tree", selection, view],
-    queryFn: ({ signal }) =>
-      get(
-        `/profiles/${id}/tree`,
-        {
-          ...selection,
-          width: view.width,
-          path: view.path.length > 0 ? [...view.path] : undefined,
-          root: view.path.length > 0 ? undefined : view.root,
-          inverted: view.callers ? true : undefined,
-        },
-        signal,
-      ),
+    queryKey: [...queryKeys.profiles, id, "tree", selection, view],
+    queryFn: ({ signal }) => get(`/profiles/${id}/tree`, toTreeQuery(selection, view), signal),
   });
 
 export const useTree = (id: string, selection: Selection, view: TreeView, enabled: boolean) =>
@@ -65,7 +44,7 @@ export const useTree = (id: string, selection: Selection, view: TreeView, enable
     enabled,
     placeholderData: (present, query) => {
       if (!present || !query || !isSameView(query.queryKey.slice(-2), [selection, view])) return present;
-      return zoomWithin(present, view.path) ?? present;
+      return zoomLoadedTree(present, view.path) ?? present;
     },
   });
 
@@ -78,13 +57,14 @@ const isSameView = (before: readonly unknown[], now: readonly unknown[]): boolea
 
 export const useSandwich = (id: string, selection: Selection, fn: string, width: number, enabled: boolean) =>
   useQuery({
-    queryKey: [...keys.profiles, id, "sandwich", selection, fn, width],
+    queryKey: [...queryKeys.profiles, id, "sandwich", selection, fn, width],
     queryFn: ({ signal }) => get(`/profiles/${id}/sandwich`, { ...selection, function: fn, width }, signal),
     enabled: enabled && fn !== "" && width > 0,
     placeholderData: keepPreviousData,
   });
 
 const TRACK_BINS = 240;
+const MAX_RUN_PROFILES = 100;
 
 /** Load samples per track over the whole time, like the heat map: the brush is an overlay on both. */
 export const useSampleTracks = (
@@ -94,7 +74,7 @@ export const useSampleTracks = (
   enabled: boolean,
 ) =>
   useQuery({
-    queryKey: [...keys.profiles, id, "tracks", { ...filter, from_ns: undefined, to_ns: undefined }, by],
+    queryKey: [...queryKeys.profiles, id, "tracks", { ...filter, from_ns: undefined, to_ns: undefined }, by],
     queryFn: ({ signal }) =>
       get(
         `/profiles/${id}/tracks`,
@@ -105,9 +85,21 @@ export const useSampleTracks = (
     placeholderData: keepPreviousData,
   });
 
-export const useUnnamed = (id: string, filter: Filter, enabled: boolean) =>
+/** Load the ready recordings of the scheduler of a run, with their ranges of time. */
+export const useRunSchedules = (runId: string) =>
   useQuery({
-    queryKey: [...keys.profiles, id, "unnamed", filter],
+    queryKey: [...queryKeys.profiles, "schedules", runId],
+    queryFn: async ({ signal }): Promise<{ id: string; range: Range }[]> => {
+      const { items } = await get("/profiles", { run: runId, limit: MAX_RUN_PROFILES }, signal);
+      return items
+        .filter((item) => item.kind === "sched" && item.state === "ready")
+        .map((item) => ({ id: item.id, range: { from: item.t0_ns ?? 0, to: (item.t1_ns ?? 0) + 1 } }));
+    },
+  });
+
+export const useUnnamedModules = (id: string, filter: Filter, enabled: boolean) =>
+  useQuery({
+    queryKey: [...queryKeys.profiles, id, "unnamed", filter],
     queryFn: ({ signal }) => get(`/profiles/${id}/unnamed`, { ...filter }, signal),
     enabled,
     placeholderData: keepPreviousData,
@@ -115,7 +107,7 @@ export const useUnnamed = (id: string, filter: Filter, enabled: boolean) =>
 
 export const useFunctions = (id: string, filter: Selection, enabled: boolean) =>
   useQuery({
-    queryKey: [...keys.profiles, id, "table", filter],
+    queryKey: [...queryKeys.profiles, id, "table", filter],
     queryFn: ({ signal }) => get(`/profiles/${id}/table`, { ...filter }, signal),
     enabled,
     placeholderData: keepPreviousData,
@@ -124,9 +116,9 @@ export const useFunctions = (id: string, filter: Selection, enabled: boolean) =>
 const HEAVIEST = 6;
 
 /** Load the heaviest functions. Enable this after the tree has loaded, so that the flame graph does not wait. */
-export const useHeaviest = (id: string, filter: Selection, enabled: boolean) =>
+export const useHeaviestFunctions = (id: string, filter: Selection, enabled: boolean) =>
   useQuery({
-    queryKey: [...keys.profiles, id, "table", filter, HEAVIEST],
+    queryKey: [...queryKeys.profiles, id, "table", filter, HEAVIEST],
     queryFn: ({ signal }) => get(`/profiles/${id}/table`, { ...filter, limit: HEAVIEST }, signal),
     enabled,
     placeholderData: keepPreviousData,
@@ -134,20 +126,54 @@ export const useHeaviest = (id: string, filter: Selection, enabled: boolean) =>
 
 export const useSearchMatches = (id: string, filter: Selection, q: string, enabled: boolean) =>
   useQuery({
-    queryKey: [...keys.profiles, id, "search", filter, q],
+    queryKey: [...queryKeys.profiles, id, "search", filter, q],
     queryFn: ({ signal }) =>
       get(
         `/profiles/${id}/search`,
-        { ...filter, q: patternOf(q) ?? q, regex: patternOf(q) ? true : undefined },
+        { ...filter, q: parseSearchPattern(q) ?? q, regex: parseSearchPattern(q) ? true : undefined },
         signal,
       ),
     enabled: enabled && q.length > 0,
     placeholderData: keepPreviousData,
   });
 
+export type Disassembly = Schemas["DisassemblyResponse"];
+
+export const isBeingBuilt = (item: Disassembly): boolean => isPending(item.state);
+export const isBeingFetched = (item: Disassembly): boolean => isPending(item.fetch_state ?? undefined);
+
+const disassemblyKey = (id: string, name: string, module: string) =>
+  [...queryKeys.profiles, id, "disassembly", name, module] as const;
+
+/** Load the instructions of a function. The first request lets a worker build them; later ones follow it. */
+export function useDisassembly(id: string, name: string, module: string) {
+  const client = useQueryClient();
+  const queryKey = disassemblyKey(id, name, module);
+  return useQuery({
+    queryKey,
+    queryFn: () => {
+      const known = client.getQueryData<Disassembly>(queryKey);
+      return known
+        ? get(`/disassemblies/${known.id}`)
+        : post(`/profiles/${id}/disassemblies`, { function: name, module });
+    },
+    refetchInterval: ({ state }) =>
+      state.data && (isBeingBuilt(state.data) || isBeingFetched(state.data)) ? POLL_MS : false,
+  });
+}
+
+/** Fetch the code of a function from the host of its profile. */
+export function useFetchCode(id: string, { id: disassemblyId }: Disassembly) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: () => post(`/disassemblies/${disassemblyId}/fetch`),
+    onSuccess: () => client.invalidateQueries({ queryKey: [...queryKeys.profiles, id, "disassembly"] }),
+  });
+}
+
 export const useFacets = (id: string, filter: Filter, enabled: boolean) =>
   useQuery({
-    queryKey: [...keys.profiles, id, "facets", filter.from_ns, filter.to_ns],
+    queryKey: [...queryKeys.profiles, id, "facets", filter.from_ns, filter.to_ns],
     queryFn: () => get(`/profiles/${id}/facets`, { from_ns: filter.from_ns, to_ns: filter.to_ns }),
     enabled,
     placeholderData: keepPreviousData,
@@ -163,7 +189,7 @@ const heatColumns = (samples: number): number =>
 /** Load the heat map of samples over time, without idle CPUs. The server's `bin_ns` is a column's length. */
 export const useHeat = (id: string, filter: Filter, samples: number, enabled: boolean) =>
   useQuery({
-    queryKey: [...keys.profiles, id, "heat", { ...filter, from_ns: undefined, to_ns: undefined }],
+    queryKey: [...queryKeys.profiles, id, "heat", { ...filter, from_ns: undefined, to_ns: undefined }],
     queryFn: async (): Promise<Heat> => {
       const heat = await get(`/profiles/${id}/heat`, {
         ...filter,
@@ -183,7 +209,7 @@ export const useComparison = (id: string) =>
   useQuery({
     queryKey: ["diffs", id],
     queryFn: () => get(`/comparisons/${id}`),
-    refetchInterval: ({ state }) => (state.data && !isBuilt(state.data) ? POLL_MS : false),
+    refetchInterval: ({ state }) => (state.data && !isComparisonBuilt(state.data) ? POLL_MS : false),
   });
 
 export const useComparisonTree = (

@@ -1,13 +1,13 @@
 import type { components } from "../../client/schema";
 import { COLORS, type ColorBy } from "../../core/profiles/colors";
 import { formatRange, type Range } from "../../core/time/range";
-import { choiceField, flagField, intField, listField, rangeField, textField } from "../../lib/urlState";
+import { choiceField, flagField, intField, listField, rangeField, textField } from "../../lib/urlFields";
 
 /** Filter of samples, as query parameters of the API. An absent field selects all samples. */
 export type Filter = components["schemas"]["ProfileFilterParams"];
 
 /** Transformations of stacks before they are rendered, as query parameters of the API. */
-export interface Changes {
+export interface StackChanges {
   focus?: string | undefined;
   hide?: string[] | undefined;
   fold?: boolean | undefined;
@@ -17,8 +17,19 @@ export interface Changes {
 export const VIEWS = ["flame", "icicle", "callers", "sandwich", "tree", "table", "both"] as const;
 export type View = (typeof VIEWS)[number];
 
-export const TRACKS = ["none", "thread", "process", "cpu"] as const;
-export type TracksBy = (typeof TRACKS)[number];
+export const TRACK_GROUPINGS = ["none", "thread", "process", "cpu"] as const;
+export type TrackGrouping = (typeof TRACK_GROUPINGS)[number];
+
+/** Filter of the samples, and transformations of their stacks. */
+export type Selection = Filter & StackChanges;
+
+/** Visible part of a tree. `width` is in px: the server omits frames that would be narrower than half a pixel. */
+export interface TreeView {
+  width: number;
+  path: readonly string[];
+  root?: number | undefined;
+  callers: boolean;
+}
 
 /** URL parameters of the profile panel. */
 export const PROFILE_FIELDS = {
@@ -38,13 +49,17 @@ export const PROFILE_FIELDS = {
   root: intField,
   /** Function of the sandwich view. */
   fn: textField,
+  /** Function whose instructions are displayed, and the path of its module. */
+  code: textField,
+  codeModule: textField,
   focus: textField,
   hide: listField,
   norec: flagField,
   group: flagField,
   color: choiceField<ColorBy>(COLORS, "kind"),
-  tracks: choiceField<TracksBy>(TRACKS, "none"),
+  tracks: choiceField<TrackGrouping>(TRACK_GROUPINGS, "none"),
   metrics: flagField,
+  sched: flagField,
   view: choiceField<View>(VIEWS, "flame"),
   idle: flagField,
   softirq: flagField,
@@ -63,6 +78,20 @@ export interface ProfileState {
   softirq: boolean;
 }
 
+/** State of the URL that selects all samples. */
+export const NO_FILTER: ProfileState = {
+  b: undefined,
+  cpu: undefined,
+  pid: undefined,
+  tid: undefined,
+  comm: "",
+  mod: "",
+  cg: "",
+  stack: "",
+  idle: false,
+  softirq: false,
+};
+
 export function toFilter(state: ProfileState, range: Range | undefined = state.b): Filter {
   return {
     from_ns: range ? Math.round(range.from) : undefined,
@@ -79,12 +108,12 @@ export function toFilter(state: ProfileState, range: Range | undefined = state.b
   };
 }
 
-export function toChanges(state: {
+export function toStackChanges(state: {
   focus: string;
   hide: readonly string[];
   norec: boolean;
   group: boolean;
-}): Changes {
+}): StackChanges {
   return {
     focus: state.focus || undefined,
     hide: state.hide.length > 0 ? [...state.hide] : undefined,
@@ -94,19 +123,30 @@ export function toChanges(state: {
 }
 
 /** Return the filter and the stack transformations as one object. */
-export const toSelection = (state: Parameters<typeof toFilter>[0] & Parameters<typeof toChanges>[0]) => ({
+export const toSelection = (
+  state: Parameters<typeof toFilter>[0] & Parameters<typeof toStackChanges>[0],
+) => ({
   ...toFilter(state),
-  ...toChanges(state),
+  ...toStackChanges(state),
 });
 
 /** Return whether a view needs the tree of all stacks. */
-export const drawsTree = (view: View): boolean => view !== "sandwich" && view !== "table";
+export const isTreeView = (view: View): boolean => view !== "sandwich" && view !== "table";
 
 /** Return the visible part of the tree: zoom, direction, and width in px. */
 export const toTreeView = (
   state: { at: readonly string[]; root: number | undefined; view: View },
   width: number,
-) => ({ width, path: state.at, root: state.root, callers: state.view === "callers" });
+): TreeView => ({ width, path: state.at, root: state.root, callers: state.view === "callers" });
+
+/** Query parameters of the request of a tree. */
+export const toTreeQuery = (selection: Selection, view: TreeView) => ({
+  ...selection,
+  width: view.width,
+  path: view.path.length > 0 ? [...view.path] : undefined,
+  root: view.path.length > 0 ? undefined : view.root,
+  inverted: view.callers ? true : undefined,
+});
 
 /** Return the URL parameters that open the profile with a filter. */
 export function toSearch(filter: Filter): Record<string, string | undefined> {

@@ -1,6 +1,6 @@
 import { Flame } from "lucide-react";
 import { defineFeature } from "../../lib/manifest";
-import { prepareProfile } from "./prepareProfile";
+import { prepareProfile } from "./opening/prepareProfile";
 
 export const manifest = defineFeature({
   routes: {

@@ -4,7 +4,7 @@ import { useState } from "react";
 import type { Report } from "../../client/models";
 import { ErrorLine } from "../../components/EmptyState";
 import { TimeField } from "../../components/fields/TimeField";
-import { useWriteReport } from "../../lib/incidents/reports";
+import { useUpdateReport } from "../../lib/incidents/reports";
 import { useTranslation } from "../../lib/text/useTranslation";
 import type { FollowUp } from "./api";
 import { LanguageField, PresetField, ZoneField } from "./ReportFields";
@@ -28,7 +28,7 @@ type Draft = ReturnType<typeof toReportDraft>;
 export function DraftForm({ report }: { report: Report }) {
   const { t } = useTranslation();
   const [draft, setDraft] = useState(() => toReportDraft(report));
-  const write = useWriteReport(report);
+  const write = useUpdateReport(report);
   const set = (part: Partial<Draft>) => setDraft((now) => ({ ...now, ...part }));
   const changed = JSON.stringify(draft) !== JSON.stringify(toReportDraft(report));
   const locked = !report.permissions.edit;
@@ -144,7 +144,7 @@ function FollowUps({ rows, onChange, locked }: RowsProps) {
             onChange={(event) => put(n, { who: event.currentTarget.value })}
           />
           <ActionIcon
-            aria-label={t("reports.followUps.drop", { what: followUp.what })}
+            aria-label={t("reports.followUps.remove", { what: followUp.what })}
             onClick={() => onChange(rows.filter((_, at) => at !== n))}
           >
             <Trash2 size={14} />

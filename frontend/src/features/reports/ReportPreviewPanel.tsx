@@ -1,10 +1,10 @@
 import { Anchor, Button, Checkbox, TagsInput } from "@mantine/core";
 import { useState } from "react";
 import type { Report, ReportPreview } from "../../client/models";
-import { ErrorLine, Loaded, RowSkeleton } from "../../components/EmptyState";
+import { ErrorLine, QueryContent, RowSkeleton } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
 import { DataTable } from "../../components/tables/DataTable";
-import { usePreviewOf, useWriteReport } from "../../lib/incidents/reports";
+import { useReportPreview, useUpdateReport } from "../../lib/incidents/reports";
 import { useTranslation } from "../../lib/text/useTranslation";
 import type { RedactionKind } from "./api";
 import { REDACTION_KINDS } from "./api";
@@ -14,7 +14,7 @@ import classes from "./Reports.module.css";
 export function ReportPreviewPanel({ report }: { report: Report }) {
   const { t } = useTranslation();
   const [requested, setRequested] = useState(false);
-  const preview = usePreviewOf(report, requested);
+  const preview = useReportPreview(report, requested);
   return (
     <Panel
       title={t("reports.redaction.title")}
@@ -27,13 +27,13 @@ export function ReportPreviewPanel({ report }: { report: Report }) {
       <div className={classes.stack}>
         <RedactionKinds key={report.version} report={report} />
         {requested ? (
-          <Loaded query={preview} skeleton={<RowSkeleton rows={6} />}>
+          <QueryContent query={preview} skeleton={<RowSkeleton rows={6} />}>
             {(preview) => <RedactionPreview preview={preview} />}
-          </Loaded>
+          </QueryContent>
         ) : (
           <div>
             <Button variant="default" onClick={() => setRequested(true)}>
-              {t("reports.redaction.look")}
+              {t("reports.redaction.preview")}
             </Button>
           </div>
         )}
@@ -46,7 +46,7 @@ function RedactionKinds({ report }: { report: Report }) {
   const { t } = useTranslation();
   const [kinds, setKinds] = useState<readonly RedactionKind[]>(report.kinds);
   const [words, setWords] = useState(report.words);
-  const write = useWriteReport(report);
+  const write = useUpdateReport(report);
   const changed =
     JSON.stringify(words) !== JSON.stringify(report.words) ||
     REDACTION_KINDS.some(

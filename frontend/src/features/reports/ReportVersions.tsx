@@ -6,7 +6,7 @@ import { EmptyState, ErrorLine } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
 import { StatusIcon } from "../../components/StatusIcon";
 import { RelativeTime } from "../../components/text/RelativeTime";
-import { useApprove, useFreeze } from "../../lib/incidents/reports";
+import { useApproveVersion, useFreezeReport } from "../../lib/incidents/reports";
 import { useMe } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Reports.module.css";
@@ -16,7 +16,7 @@ import { ShareLinks } from "./ShareLinks";
 /** Frozen versions of a report with their approvals and share links. */
 export function ReportVersions({ report }: { report: Report }) {
   const { t } = useTranslation();
-  const freeze = useFreeze(report);
+  const freeze = useFreezeReport(report);
   const [shared, setShared] = useState<ReportVersion>();
   return (
     <div className={classes.stack}>
@@ -63,7 +63,7 @@ interface Props {
 function VersionItem({ report, version, onShare }: Props) {
   const { t } = useTranslation();
   const me = useMe().data;
-  const approve = useApprove(report);
+  const approve = useApproveVersion(report);
   const file = (form: string) => `/api/v1/report-versions/${version.id}/file?form=${form}`;
   const total = Object.values(version.counts).reduce((sum, n) => sum + n, 0);
   const own = version.created_by?.id === me?.id;

@@ -4,13 +4,13 @@ import { Plus } from "lucide-react";
 import { useState } from "react";
 import type { ReportPreset, ReportSummary } from "../../client/models";
 import { Dialog } from "../../components/Dialog";
-import { EmptyState, ErrorLine, Loaded, RowSkeleton } from "../../components/EmptyState";
+import { EmptyState, ErrorLine, QueryContent, RowSkeleton } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
 import { DataTable } from "../../components/tables/DataTable";
 import { RelativeTime } from "../../components/text/RelativeTime";
 import { useIncident } from "../../lib/incidents/incidents";
-import { useNewReport, useReports } from "../../lib/incidents/reports";
+import { useCreateReport, useReports } from "../../lib/incidents/reports";
 import { usePermission } from "../../lib/queries";
 import { useLocale } from "../../lib/text/i18n";
 import { useTranslation } from "../../lib/text/useTranslation";
@@ -24,7 +24,7 @@ const FIELDS = { add: flagField };
 export function ReportsPage() {
   const { incidentId = "" } = useParams({ strict: false });
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const incident = useIncident(incidentId).data;
   const reports = useReports(incidentId);
   const [view, setView] = useUrlState(FIELDS);
@@ -33,7 +33,7 @@ export function ReportsPage() {
       {t("reports.new.open")}
     </Button>
   );
-  const edits = may("report.edit");
+  const edits = can("report.edit");
   return (
     <Page
       title={t("reports.title")}
@@ -45,7 +45,7 @@ export function ReportsPage() {
       actions={edits && reports.data && reports.data.length > 0 && begin}
     >
       <Panel flush>
-        <Loaded query={reports} skeleton={<RowSkeleton rows={4} height={29} />}>
+        <QueryContent query={reports} skeleton={<RowSkeleton rows={4} height={29} />}>
           {(rows) =>
             rows.length > 0 ? (
               <ReportsTable reports={rows} />
@@ -55,7 +55,7 @@ export function ReportsPage() {
               </EmptyState>
             )
           }
-        </Loaded>
+        </QueryContent>
       </Panel>
       {view.add && incident && (
         <NewReport incident={incident.id} title={incident.title} onClose={() => setView({ add: false })} />
@@ -106,7 +106,7 @@ function NewReport(props: { incident: string; title: string; onClose: () => void
   const [language, setLanguage] = useState(locale);
   const [zone, setZone] = useState(() => Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC");
   const [preset, setPreset] = useState<ReportPreset>("customer");
-  const make = useNewReport(
+  const make = useCreateReport(
     props.incident,
     (report) => void navigate({ to: "/reports/$reportId", params: { reportId: report.id } }),
   );

@@ -4,7 +4,7 @@ import type { Report, ReportVersion } from "../../client/models";
 import { Dialog } from "../../components/Dialog";
 import { ErrorLine } from "../../components/EmptyState";
 import { CommandLine } from "../../components/fields/CopyButton";
-import { useShare } from "../../lib/incidents/reports";
+import { useShareVersion } from "../../lib/incidents/reports";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Reports.module.css";
@@ -23,13 +23,13 @@ export function ShareDialog({ report, version, onClose }: Props) {
   const time = useTimeFormat();
   const [days, setDays] = useState<number | string>(14);
   const [note, setNote] = useState("");
-  const share = useShare(report);
+  const share = useShareVersion(report);
   const newShare = share.data;
   return (
     <Dialog onClose={onClose} title={t("reports.share.title", { number: version.number })} size="36rem">
       {newShare?.url ? (
         <div className={classes.stack}>
-          <div className={classes.once} role="status">
+          <div className={classes.newUrl} role="status">
             <p className={classes.note}>{t("reports.share.once")}</p>
             <CommandLine text={newShare.url} />
           </div>
@@ -64,7 +64,7 @@ export function ShareDialog({ report, version, onClose }: Props) {
           <ErrorLine error={share.error} />
           <div className={classes.buttons}>
             <Button type="submit" loading={share.isPending} disabled={days === ""}>
-              {t("reports.share.make")}
+              {t("reports.share.create")}
             </Button>
             <Button variant="default" onClick={onClose}>
               {t("action.cancel")}

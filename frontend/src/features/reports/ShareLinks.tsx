@@ -3,12 +3,12 @@ import { useState } from "react";
 import type { Report, ReportShare } from "../../client/models";
 import { ConfirmDelete } from "../../components/ConfirmDelete";
 import { Dialog } from "../../components/Dialog";
-import { EmptyState, ErrorLine, Loaded } from "../../components/EmptyState";
+import { EmptyState, ErrorLine, QueryContent } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
 import { StatusIcon } from "../../components/StatusIcon";
 import { DataTable } from "../../components/tables/DataTable";
 import { RelativeTime } from "../../components/text/RelativeTime";
-import { useRevoke, useVisits } from "../../lib/incidents/reports";
+import { useRevokeShare, useShareVisits } from "../../lib/incidents/reports";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Reports.module.css";
@@ -17,7 +17,7 @@ import classes from "./Reports.module.css";
 export function ShareLinks({ report }: { report: Report }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
-  const revoke = useRevoke(report);
+  const revoke = useRevokeShare(report);
   const [opened, setOpened] = useState<ReportShare>();
   return (
     <Panel flush title={t("reports.shares.title")}>
@@ -51,7 +51,7 @@ export function ShareLinks({ report }: { report: Report }) {
                     </StatusIcon>
                   ) : (
                     <StatusIcon tone="off">
-                      {t(reportShare.revoked_at ? "reports.shares.revoked" : "reports.shares.over")}
+                      {t(reportShare.revoked_at ? "reports.shares.revoked" : "reports.shares.expired")}
                     </StatusIcon>
                   )}
                 </td>
@@ -86,7 +86,7 @@ function ShareVisits({ share, onClose }: { share: ReportShare; onClose: () => vo
   const { t } = useTranslation();
   return (
     <Dialog onClose={onClose} title={t("reports.shares.visits")} size="44rem">
-      <Loaded query={useVisits(share.id)}>
+      <QueryContent query={useShareVisits(share.id)}>
         {(rows) =>
           rows.length === 0 ? (
             <EmptyState title={t("reports.shares.noVisits")} />
@@ -115,7 +115,7 @@ function ShareVisits({ share, onClose }: { share: ReportShare; onClose: () => vo
             </DataTable>
           )
         }
-      </Loaded>
+      </QueryContent>
     </Dialog>
   );
 }

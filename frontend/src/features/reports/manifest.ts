@@ -1,9 +1,16 @@
+import { incidentQuery } from "../../lib/incidents/incidents";
+import { reportsQuery } from "../../lib/incidents/reports";
 import { defineFeature } from "../../lib/manifest";
+import { prefetchMissing } from "../../lib/requests/prefetch";
 
 export const manifest = defineFeature({
   routes: {
     "/incidents/$incidentId/reports": {
       load: () => import("./ReportsPage").then((module) => module.ReportsPage),
+      prepare: (queries, { incidentId = "" }) => {
+        prefetchMissing(queries, incidentQuery(incidentId));
+        prefetchMissing(queries, reportsQuery(incidentId));
+      },
     },
     "/reports/$reportId": { load: () => import("./ReportPage").then((module) => module.ReportPage) },
   },

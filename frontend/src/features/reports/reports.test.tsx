@@ -3,12 +3,12 @@ import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { state } from "../../../mock/api";
 import { resetIncidents } from "../../../mock/incidents/incidents";
-import { RICH } from "../../../mock/incidents/investigations";
-import { begin, frozenByOther, resetReports } from "../../../mock/incidents/reports";
-import { sent } from "../../../mock/server/msw";
+import { FULL_INCIDENT } from "../../../mock/incidents/investigations";
+import { createReport, freezeAsOtherUser, resetReports } from "../../../mock/incidents/reports";
+import { sentRequests } from "../../../mock/server/msw";
 import { openScreen } from "../../testing/screen";
 
-const AT = `/incidents/${RICH.id}/reports`;
+const AT = `/incidents/${FULL_INCIDENT.id}/reports`;
 
 beforeEach(() => {
   resetIncidents();
@@ -19,18 +19,18 @@ afterEach(() => {
 });
 
 /** Create a report, open its page, and return its ID. */
-async function begun(): Promise<string> {
-  const { id } = begin(RICH.id, { title: RICH.title });
+async function openNewReport(): Promise<string> {
+  const { id } = createReport(FULL_INCIDENT.id, { title: FULL_INCIDENT.title });
   openScreen(`/reports/${id}`);
   await screen.findByRole("heading", { name: "Draft" });
   return id;
 }
 const last = (method: string, path: RegExp) =>
-  sent.filter((request) => request.method === method && path.test(request.path)).at(-1)?.body;
+  sentRequests.filter((request) => request.method === method && path.test(request.path)).at(-1)?.body;
 
 describe("reports of an incident", () => {
   it("are linked from the incident", async () => {
-    openScreen(`/incidents/${RICH.id}`);
+    openScreen(`/incidents/${FULL_INCIDENT.id}`);
     expect(await screen.findByRole("link", { name: "Report" })).toHaveAttribute("href", AT);
   });
 
@@ -42,7 +42,7 @@ describe("reports of an incident", () => {
     await user.click(dialog.getByRole("button", { name: "Create report" }));
     expect(await screen.findByRole("heading", { name: "Draft" })).toBeVisible();
     expect(last("POST", /\/reports$/)).toMatchObject({
-      title: RICH.title,
+      title: FULL_INCIDENT.title,
       preset: "customer",
       language: "en",
     });
@@ -50,7 +50,7 @@ describe("reports of an incident", () => {
 
   it("are saved with the version that the user edited", async () => {
     const user = userEvent.setup();
-    await begun();
+    await openNewReport();
     await user.type(screen.getByLabelText(/^Summary/), "It was the pool.");
     await user.click(screen.getByRole("button", { name: "Add follow-up" }));
     await user.type(screen.getByRole("textbox", { name: "Follow-up" }), "alert on it");
@@ -65,7 +65,7 @@ describe("reports of an incident", () => {
 
   it("preview replacements before a version is frozen", async () => {
     const user = userEvent.setup();
-    const id = await begun();
+    const id = await openNewReport();
     expect(screen.getByRole("link", { name: "Open report preview" })).toHaveAttribute(
       "href",
       `/api/v1/reports/${id}/preview/page`,
@@ -83,7 +83,7 @@ describe("reports of an incident", () => {
 
   it("cannot be approved by the user who froze them", async () => {
     const user = userEvent.setup();
-    await begun();
+    await openNewReport();
     await user.click(screen.getByRole("button", { name: "Freeze version" }));
     const version = within(await screen.findByRole("article", { name: "Version 1" }));
     expect(version.getByText("not approved")).toBeVisible();
@@ -98,8 +98,8 @@ describe("reports of an incident", () => {
 
   it("are approved by a second user, shared, and the share link is revoked", async () => {
     const user = userEvent.setup();
-    const { id } = begin(RICH.id);
-    frozenByOther(id);
+    const { id } = createReport(FULL_INCIDENT.id);
+    freezeAsOtherUser(id);
     openScreen(`/reports/${id}`);
     const version = within(await screen.findByRole("article", { name: "Version 1" }));
     await user.click(version.getByRole("button", { name: "Approve" }));
@@ -124,7 +124,7 @@ describe("reports of an incident", () => {
 
   it("are read-only for a viewer", async () => {
     state.role = "viewer";
-    await begun();
+    await openNewReport();
     expect(screen.queryByRole("button", { name: "Freeze version" })).toBeNull();
     expect(screen.getByLabelText(/^Summary/)).toBeDisabled();
     expect(screen.queryByRole("button", { name: "Preview redaction" })).toBeNull();

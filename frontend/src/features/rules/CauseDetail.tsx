@@ -11,20 +11,20 @@ import classes from "./Rules.module.css";
 /** Details of a cause: effect, whether it is proven, fix, risk, verification, and related rules and causes. */
 export function CauseDetail({ cause }: { cause: Cause }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const names = useNames();
   return (
-    <Panel title={pick(cause.title)} headerExtra={<span className="mono">{cause.id}</span>}>
-      <p className={classes.summary}>{pick(cause.what)}</p>
+    <Panel title={localize(cause.title)} headerExtra={<span className="mono">{cause.id}</span>}>
+      <p className={classes.summary}>{localize(cause.what)}</p>
       <p className={classes.proven}>
-        <VerdictIcon look={cause.proven ? "supports" : "weak"} />{" "}
+        <VerdictIcon verdict={cause.proven ? "supports" : "weak"} />{" "}
         {cause.proven ? t("rules.proven") : t("findings.unproven")}
       </p>
       <dl className={classes.fix}>
         {(["fix", "risk", "verify"] as const).map((part) => (
           <div key={part}>
             <dt>{t(`findings.${part}`)}</dt>
-            <dd>{pick(cause[part])}</dd>
+            <dd>{localize(cause[part])}</dd>
           </div>
         ))}
       </dl>

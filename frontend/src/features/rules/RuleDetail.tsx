@@ -7,7 +7,7 @@ import { Panel } from "../../components/Page";
 import { StatusIcon } from "../../components/StatusIcon";
 import { DataTable } from "../../components/tables/DataTable";
 import { FactList } from "../../components/tables/FactList";
-import { quantity } from "../../core/text/format";
+import { formatQuantity } from "../../core/text/format";
 import { usePermission } from "../../lib/queries";
 import { useLocalized } from "../../lib/text/i18n";
 import { useNames } from "../../lib/text/useNames";
@@ -21,10 +21,10 @@ const SIGNS: Record<string, string> = { ">=": "≥", "<=": "≤", "!=": "≠", "
 const TONES = { critical: "bad", warn: "warn", info: "off" } as const;
 
 /** Return a message template with the names of its `{parameters}` as code elements. */
-const withPlaces = (template: string) =>
+const renderPlaceholders = (template: string) =>
   template.split(/\{(\w+)\}/).map((part, i) =>
     i % 2 === 1 ? (
-      <code key={i} className={classes.place}>
+      <code key={i} className={classes.placeholder}>
         {part}
       </code>
     ) : (
@@ -35,16 +35,16 @@ const withPlaces = (template: string) =>
 /** Details of a rule: summary, measure, thresholds with their sources, caveats, and related causes and rules. */
 export function RuleDetail({ rule, changed }: { rule: Rule; changed: readonly Threshold[] }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const names = useNames();
   const needs = rule.collectors.map((anyOf) => anyOf.map(names.collector).join(t("rules.or"))).join(" + ");
   return (
-    <Panel title={pick(rule.title)} headerExtra={<span className="mono">{rule.id}</span>}>
-      <p className={classes.summary}>{withPlaces(pick(rule.summary))}</p>
+    <Panel title={localize(rule.title)} headerExtra={<span className="mono">{rule.id}</span>}>
+      <p className={classes.summary}>{renderPlaceholders(localize(rule.summary))}</p>
       <FactList
         items={[
           [t("rules.strength"), t(`findings.strength.${rule.strength}`)],
-          [t("rules.reads"), names.measure(rule.measure, rule.id)],
+          [t("rules.measure"), names.measure(rule.measure, rule.id)],
           [t("rules.collectors"), needs || "–"],
           [t("rules.source"), rule.source || "–"],
         ]}
@@ -58,8 +58,8 @@ export function RuleDetail({ rule, changed }: { rule: Rule; changed: readonly Th
         </p>
       )}
       {rule.caveats && (
-        <p className={classes.trap}>
-          <strong>{t("rules.caveats")}</strong> {pick(rule.caveats)}
+        <p className={classes.caveat}>
+          <strong>{t("rules.caveats")}</strong> {localize(rule.caveats)}
         </p>
       )}
       <RelatedCauses title={t("rules.supports")} ids={rule.causes} kind="cause" />
@@ -94,12 +94,14 @@ export function RelatedCauses(props: { title: string; ids: readonly string[]; ki
 
 function RuleThresholds({ rule, changed }: { rule: Rule; changed: readonly Threshold[] }) {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const names = useNames();
   const hosts = useHostNames();
   const [edited, setEdited] = useState<RuleThreshold>();
   const bound = (limit: RuleThreshold, value: number) =>
-    limit.against === "baseline" ? t("rules.timesBaseline", { times: value }) : quantity(value, limit.unit);
+    limit.against === "baseline"
+      ? t("rules.timesBaseline", { times: value })
+      : formatQuantity(value, limit.unit);
   return (
     <>
       <DataTable stack label={t("rules.thresholds")}>
@@ -110,7 +112,7 @@ function RuleThresholds({ rule, changed }: { rule: Rule; changed: readonly Thres
             <th className="right">{t("rules.threshold")}</th>
             <th>{t("rules.from")}</th>
             <th>{t("rules.changedTo")}</th>
-            {may("threshold.manage") && (
+            {can("threshold.manage") && (
               <th>
                 <span className="visually-hidden">{t("rules.change")}</span>
               </th>
@@ -146,7 +148,7 @@ function RuleThresholds({ rule, changed }: { rule: Rule; changed: readonly Thres
                     </div>
                   ))}
                 </td>
-                {may("threshold.manage") && (
+                {can("threshold.manage") && (
                   <td className="right">
                     <Button
                       size="compact-xs"

@@ -1,10 +1,10 @@
 import { SegmentedControl, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { Cause, Rule } from "../../client/models";
-import { EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
+import { EmptyState, QueryContent, RowSkeleton } from "../../components/EmptyState";
 import { Page } from "../../components/Page";
 import { SplitPane } from "../../components/SplitPane";
-import { get, keys, useCauses, useRules } from "../../lib/queries";
+import { get, queryKeys, useCauses, useRules } from "../../lib/queries";
 import { useLocalized } from "../../lib/text/i18n";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { choiceField, textField, useUrlState } from "../../lib/urlState";
@@ -25,7 +25,7 @@ export function RulesPage() {
   const search = useSlashFocus();
   const rules = useRules();
   const causes = useCauses();
-  const thresholds = useQuery({ queryKey: keys.thresholds, queryFn: () => get("/thresholds") });
+  const thresholds = useQuery({ queryKey: queryKeys.thresholds, queryFn: () => get("/thresholds") });
   const counted = (view: (typeof VIEWS)[number]) => {
     const n = { rules: rules.data?.size, causes: causes.data?.size, changed: thresholds.data?.length }[view];
     return n === undefined ? t(`rules.view.${view}`) : `${t(`rules.view.${view}`)} ${n}`;
@@ -54,66 +54,70 @@ export function RulesPage() {
       </div>
       {state.view === "changed" && <ThresholdOverrides query={thresholds} />}
       {state.view === "rules" && (
-        <Loaded query={rules} skeleton={<RowSkeleton rows={14} />}>
+        <QueryContent query={rules} skeleton={<RowSkeleton rows={14} />}>
           {(all) => <RuleList rules={all} changed={thresholds.data ?? []} />}
-        </Loaded>
+        </QueryContent>
       )}
       {state.view === "causes" && (
-        <Loaded query={causes} skeleton={<RowSkeleton rows={14} />}>
+        <QueryContent query={causes} skeleton={<RowSkeleton rows={14} />}>
           {(all) => <CauseList causes={all} />}
-        </Loaded>
+        </QueryContent>
       )}
     </Page>
   );
 }
 
 function RuleList({ rules, changed }: { rules: ReadonlyMap<string, Rule>; changed: readonly Threshold[] }) {
-  const pick = useLocalized();
+  const localize = useLocalized();
   const [state] = useUrlState(FIELDS);
-  const visible = matching(
+  const visible = filterByText(
     [...rules.values()],
     state.q,
-    (rule) => `${rule.id} ${pick(rule.title)} ${rule.measure}`,
+    (rule) => `${rule.id} ${localize(rule.title)} ${rule.measure}`,
   );
   const chosen = rules.get(state.rule) ?? (state.rule ? undefined : visible[0]);
   const changedRules = new Set(changed.map((threshold) => threshold.name.split(".")[0]));
   return (
-    <RuleItem
+    <CatalogSplitPane
       items={visible.map((rule) => ({
         id: rule.id,
-        title: pick(rule.title),
+        title: localize(rule.title),
         mark: changedRules.has(rule.id),
       }))}
       name="rule"
       chosen={chosen?.id}
     >
       {chosen && <RuleDetail rule={chosen} changed={changed} />}
-    </RuleItem>
+    </CatalogSplitPane>
   );
 }
 
 function CauseList({ causes }: { causes: ReadonlyMap<string, Cause> }) {
-  const pick = useLocalized();
+  const localize = useLocalized();
   const [state] = useUrlState(FIELDS);
-  const visible = matching([...causes.values()], state.q, (cause) => `${cause.id} ${pick(cause.title)}`);
+  const visible = filterByText(
+    [...causes.values()],
+    state.q,
+    (cause) => `${cause.id} ${localize(cause.title)}`,
+  );
   const chosen = causes.get(state.cause) ?? (state.cause ? undefined : visible[0]);
   return (
-    <RuleItem
-      items={visible.map((cause) => ({ id: cause.id, title: pick(cause.title), mark: false }))}
+    <CatalogSplitPane
+      items={visible.map((cause) => ({ id: cause.id, title: localize(cause.title), mark: false }))}
       name="cause"
       chosen={chosen?.id}
     >
       {chosen && <CauseDetail cause={chosen} />}
-    </RuleItem>
+    </CatalogSplitPane>
   );
 }
 
-function matching<T>(items: readonly T[], q: string, text: (item: T) => string): T[] {
+function filterByText<T>(items: readonly T[], q: string, text: (item: T) => string): T[] {
   const needle = q.trim().toLowerCase();
   return items.filter((item) => text(item).toLowerCase().includes(needle));
 }
 
-interface RuleItemProps {
+interface CatalogSplitPaneProps {
   items: readonly { id: string; title: string; mark: boolean }[];
   name: "rule" | "cause";
   chosen: string | undefined;
@@ -121,14 +125,14 @@ interface RuleItemProps {
 }
 
 /** List of rules or causes next to the selected item; rules with a changed threshold are marked. */
-function RuleItem({ items, name, chosen, children }: RuleItemProps) {
+function CatalogSplitPane({ items, name, chosen, children }: CatalogSplitPaneProps) {
   const { t } = useTranslation();
   const [state, set] = useUrlState(FIELDS);
   const isItemOpen = state[name] !== "";
-  const title = (item: RuleItemProps["items"][number]) => (
+  const title = (item: CatalogSplitPaneProps["items"][number]) => (
     <>
       {item.title}
-      {item.mark && <em className={classes.moved}>{t("rules.changed")}</em>}
+      {item.mark && <em className={classes.changed}>{t("rules.changed")}</em>}
     </>
   );
   return (
@@ -139,7 +143,7 @@ function RuleItem({ items, name, chosen, children }: RuleItemProps) {
         note: <span className="mono">{item.id}</span>,
       }))}
       label={t(`rules.view.${name === "rule" ? "rules" : "causes"}`)}
-      nothing={t("rules.nothing")}
+      emptyText={t("rules.nothing")}
       chosen={chosen}
       isItemOpen={isItemOpen}
       onChoose={(id) => set({ [name]: id }, { push: id !== "" })}

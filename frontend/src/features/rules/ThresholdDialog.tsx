@@ -3,8 +3,8 @@ import { useState } from "react";
 import type { Rule } from "../../client/models";
 import { Dialog } from "../../components/Dialog";
 import { ErrorLine } from "../../components/EmptyState";
-import { quantity } from "../../core/text/format";
-import { keys, put, useAction, useHosts } from "../../lib/queries";
+import { formatQuantity } from "../../core/text/format";
+import { put, queryKeys, useAction, useHosts } from "../../lib/queries";
 import { useNames } from "../../lib/text/useNames";
 import { useTranslation } from "../../lib/text/useTranslation";
 import type { RuleThreshold } from "./api";
@@ -43,7 +43,7 @@ export function ThresholdDialog({ rule, limit, onClose }: Props) {
         ...(where === "host" ? { host_id: host } : {}),
         why: why.trim(),
       }),
-    [keys.thresholds],
+    [queryKeys.thresholds],
     onClose,
   );
   const placed = where === "fleet" || (where === "label" ? cut > 0 : host !== null);
@@ -59,7 +59,7 @@ export function ThresholdDialog({ rule, limit, onClose }: Props) {
       >
         <p className={classes.note}>
           {names.measure(limit.measure, rule.id)} {limit.op}{" "}
-          {t("rules.default", { value: quantity(limit.value, limit.unit) })}
+          {t("rules.default", { value: formatQuantity(limit.value, limit.unit) })}
         </p>
         <NumberInput
           label={`${t("rules.value")}${limit.unit && limit.against === "threshold" ? ` (${limit.unit})` : ""}`}

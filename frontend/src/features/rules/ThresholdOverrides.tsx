@@ -1,10 +1,10 @@
 import { ConfirmDelete } from "../../components/ConfirmDelete";
-import { EmptyState, ErrorLine, Loaded } from "../../components/EmptyState";
+import { EmptyState, ErrorLine, QueryContent } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { Panel } from "../../components/Page";
 import { DataTable } from "../../components/tables/DataTable";
-import { NO_VALUE, quantity } from "../../core/text/format";
-import { keys, remove, useAction, useHosts, usePermission, useRules } from "../../lib/queries";
+import { formatQuantity, NO_VALUE } from "../../core/text/format";
+import { queryKeys, remove, useAction, useHosts, usePermission, useRules } from "../../lib/queries";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useNames } from "../../lib/text/useNames";
 import { useTranslation } from "../../lib/text/useTranslation";
@@ -33,16 +33,16 @@ interface Props {
 /** Table of changed thresholds: default, value, target and reason, with a button to restore the default. */
 export function ThresholdOverrides({ query }: Props) {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const names = useNames();
   const time = useTimeFormat();
   const hosts = useHostNames();
   const rules = useRules().data;
-  const drop = useAction((id: string) => remove(`/thresholds/${id}`), [keys.thresholds]);
+  const drop = useAction((id: string) => remove(`/thresholds/${id}`), [queryKeys.thresholds]);
   return (
-    <Panel flush title={t("rules.overrides")} headerExtra={t("rules.overridesAside")}>
+    <Panel flush title={t("rules.overrides")} headerExtra={t("rules.overridesHint")}>
       <ErrorLine error={drop.error} />
-      <Loaded query={query}>
+      <QueryContent query={query}>
         {(items) =>
           items.length === 0 ? (
             <EmptyState title={t("rules.noOverrides")}>{t("rules.noOverridesText")}</EmptyState>
@@ -74,16 +74,16 @@ export function ThresholdOverrides({ query }: Props) {
                         <span className="mono dim">{limit}</span>
                       </td>
                       <td className="num right dim">
-                        {threshold.default === null ? NO_VALUE : quantity(threshold.default, unit)}
+                        {threshold.default === null ? NO_VALUE : formatQuantity(threshold.default, unit)}
                       </td>
                       <td className="num right">
-                        <strong>{quantity(threshold.value, unit)}</strong>
+                        <strong>{formatQuantity(threshold.value, unit)}</strong>
                       </td>
                       <td>{overrideTarget(threshold, hosts, t("rules.fleet"))}</td>
-                      <td className={classes.why}>{threshold.why}</td>
+                      <td className={classes.reason}>{threshold.why}</td>
                       <td className="num">{time.iso(threshold.created_at)}</td>
                       <td className="right">
-                        {may("threshold.manage") && (
+                        {can("threshold.manage") && (
                           <ConfirmDelete label={t("rules.reset")} onClick={() => drop.mutate(threshold.id)} />
                         )}
                       </td>
@@ -94,7 +94,7 @@ export function ThresholdOverrides({ query }: Props) {
             </DataTable>
           )
         }
-      </Loaded>
+      </QueryContent>
     </Panel>
   );
 }

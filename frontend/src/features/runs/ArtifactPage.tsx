@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useLocation, useParams } from "@tanstack/react-router";
 import { Download } from "lucide-react";
 import { type MouseEvent, useEffect, useMemo, useRef } from "react";
-import { EmptyState, Loaded } from "../../components/EmptyState";
+import { EmptyState, QueryContent } from "../../components/EmptyState";
 import { Page, Panel } from "../../components/Page";
 import { get } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
@@ -139,7 +139,7 @@ export function ArtifactPage() {
               ))}
           </p>
         )}
-        <Loaded query={query}>
+        <QueryContent query={query}>
           {(data) =>
             data.lines.length === 0 ? (
               <EmptyState title={t("artifact.empty")} />
@@ -168,7 +168,7 @@ export function ArtifactPage() {
               </section>
             )
           }
-        </Loaded>
+        </QueryContent>
       </Panel>
     </Page>
   );

@@ -5,7 +5,7 @@ import { Link } from "../../components/Link";
 import { Panel } from "../../components/Page";
 import { DataTable } from "../../components/tables/DataTable";
 import { formatSearch } from "../../core/search";
-import { quantity } from "../../core/text/format";
+import { formatQuantity } from "../../core/text/format";
 import { usePermission } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { textField, useUrlState } from "../../lib/urlState";
@@ -17,7 +17,7 @@ const MAX_ROWS = 200;
 const FIELDS = { row: textField, table: textField };
 
 /** Index tables by `collector/kind`; a repeated kind gets a number, such as `collector/kind/2`. */
-function identify(tables: readonly ResultTable[]): Map<string, ResultTable> {
+function indexTables(tables: readonly ResultTable[]): Map<string, ResultTable> {
   const byId = new Map<string, ResultTable>();
   for (const table of tables) {
     const id = `${table.collector ?? ""}/${table.kind}`;
@@ -35,7 +35,7 @@ function identify(tables: readonly ResultTable[]): Map<string, ResultTable> {
 export function ResultTables({ runId, tables }: { runId: string; tables: readonly ResultTable[] }) {
   const { t } = useTranslation();
   const [{ row, table: chosen }, set] = useUrlState(FIELDS);
-  const byId = identify(tables);
+  const byId = indexTables(tables);
   const requested = chosen || row.slice(0, Math.max(0, row.lastIndexOf("/")));
   const selected = byId.has(requested) ? requested : [...byId.keys()][0];
   const table = selected === undefined ? undefined : byId.get(selected);
@@ -83,9 +83,9 @@ export function ResultTables({ runId, tables }: { runId: string; tables: readonl
 
 function ResultTableView({ runId, table, title }: { runId: string; table: ResultTable; title: string }) {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const { collector } = table;
-  const pins = may("incident.edit") && collector !== null;
+  const pins = can("incident.edit") && collector !== null;
   const [{ row: selectedRow }] = useUrlState(FIELDS);
   const name = (at: number) => `${table.collector}/${table.kind}/${at}`;
   const marked = table.rows.findIndex((_, at) => selectedRow !== "" && name(at) === selectedRow);
@@ -122,7 +122,7 @@ function ResultTableView({ runId, table, title }: { runId: string; table: Result
                 const numeric = typeof cell === "number";
                 return (
                   <td key={j} className={numeric && unit ? "right num" : numeric ? "num" : "mono"}>
-                    {cell === null ? "–" : numeric && unit ? quantity(cell, unit) : String(cell)}
+                    {cell === null ? "–" : numeric && unit ? formatQuantity(cell, unit) : String(cell)}
                   </td>
                 );
               })}

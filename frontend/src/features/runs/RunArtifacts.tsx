@@ -2,8 +2,8 @@ import { ActionIcon, Tooltip } from "@mantine/core";
 import { Download } from "lucide-react";
 import { CopyButton } from "../../components/fields/CopyButton";
 import { Link } from "../../components/Link";
-import { DataTable, rowLink } from "../../components/tables/DataTable";
-import { bytes } from "../../core/text/format";
+import { DataTable, rowLinkClass } from "../../components/tables/DataTable";
+import { formatBytes } from "../../core/text/format";
 import { useTranslation } from "../../lib/text/useTranslation";
 import type { ArtifactInfo } from "./api";
 
@@ -23,7 +23,7 @@ export function RunArtifacts({ artifacts }: { artifacts: readonly ArtifactInfo[]
       </thead>
       <tbody>
         {artifacts.map((a) => (
-          <tr key={a.id} className={rowLink()}>
+          <tr key={a.id} className={rowLinkClass()}>
             <td className="mono">{a.collector ?? "–"}</td>
             <td>
               <Link to="/artifacts/$artifactId" params={{ artifactId: a.id }}>
@@ -31,7 +31,7 @@ export function RunArtifacts({ artifacts }: { artifacts: readonly ArtifactInfo[]
               </Link>
               {a.complete === false && <span className="dim"> · {t("run.cut")}</span>}
             </td>
-            <td className="right num">{bytes(a.size)}</td>
+            <td className="right num">{formatBytes(a.size)}</td>
             <td>
               <span className="mono dim">{a.sha256.slice(0, 16)}…</span>
               <CopyButton text={a.sha256} />

@@ -1,7 +1,7 @@
 import type { Run, RunCollector } from "../../client/models";
 import { RunStateIcon } from "../../components/StatusIcon";
 import { DataTable } from "../../components/tables/DataTable";
-import { bytes, milliseconds, seconds } from "../../core/text/format";
+import { formatBytes, formatMilliseconds, formatSeconds } from "../../core/text/format";
 import { useCollectors } from "../../lib/queries";
 import { useLocalized, useMessage } from "../../lib/text/i18n";
 import { useTranslation } from "../../lib/text/useTranslation";
@@ -11,14 +11,14 @@ import classes from "./Run.module.css";
 export function RunCollectors({ run }: { run: Run }) {
   const { t } = useTranslation();
   const catalog = new Map((useCollectors().data ?? []).map((c) => [c.id, c]));
-  const pick = useLocalized();
+  const localize = useLocalized();
   return (
     <DataTable stack label={t("run.collectors")}>
       <thead>
         <tr>
           <th>{t("run.collector")}</th>
           <th>{t("run.state")}</th>
-          <th className="right">{t("run.took")}</th>
+          <th className="right">{t("run.duration")}</th>
           <th className="right">{t("run.bytes")}</th>
           <th className="right">{t("run.cost")}</th>
           <th>{t("run.what")}</th>
@@ -28,18 +28,20 @@ export function RunCollectors({ run }: { run: Run }) {
         {run.collectors.map((c) => (
           <tr key={c.id}>
             <td>
-              <span title={pick(catalog.get(c.id)?.why)}>{pick(catalog.get(c.id)?.title) || c.id}</span>
-              {pick(catalog.get(c.id)?.title) && pick(catalog.get(c.id)?.title) !== c.id && (
+              <span title={localize(catalog.get(c.id)?.why)}>
+                {localize(catalog.get(c.id)?.title) || c.id}
+              </span>
+              {localize(catalog.get(c.id)?.title) && localize(catalog.get(c.id)?.title) !== c.id && (
                 <div className="mono dim">{c.id}</div>
               )}
             </td>
             <td>
               <RunStateIcon state={c.state} />
             </td>
-            <td className="right num">{seconds(c.seconds)}</td>
-            <td className="right num">{bytes(c.bytes)}</td>
-            <td className="right num">{milliseconds(c.cpu_ms)}</td>
-            <td className={classes.what}>
+            <td className="right num">{formatSeconds(c.seconds)}</td>
+            <td className="right num">{formatBytes(c.bytes)}</td>
+            <td className="right num">{formatMilliseconds(c.cpu_ms)}</td>
+            <td className={classes.detail}>
               <CollectorMethod collector={c} run={run} />
             </td>
           </tr>
@@ -51,14 +53,14 @@ export function RunCollectors({ run }: { run: Run }) {
 
 function CollectorMethod({ collector, run }: { collector: RunCollector; run: Run }) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const warnings = (run.warnings ?? []).filter((item) => item.collector === collector.id);
   return (
     <>
-      {collector.reason && <div>{sentence(collector.reason)}</div>}
+      {collector.reason && <div>{formatMessage(collector.reason)}</div>}
       {warnings.map((item, i) => (
         <div key={i} className={classes.warning}>
-          {sentence(item.warning)}
+          {formatMessage(item.warning)}
         </div>
       ))}
       {collector.argv && <code className={classes.argv}>{collector.argv}</code>}

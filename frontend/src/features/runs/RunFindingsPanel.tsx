@@ -1,9 +1,9 @@
 import type { Run } from "../../client/models";
-import { BlockSkeleton, EmptyState, Loaded } from "../../components/EmptyState";
+import { BlockSkeleton, EmptyState, QueryContent } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
 import { useRunFindings } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
-import { CheckedSummary, FindingsBody } from "../../widgets/findings/FindingsPanel";
+import { EvaluationSummary, FindingsBody } from "../../widgets/findings/FindingsPanel";
 
 /** Rules are evaluated within seconds of the last artifact. After this time, the panel stops waiting for findings. */
 const WAITS_MS = 60_000;
@@ -19,25 +19,25 @@ export function RunFindingsPanel({ run }: { run: Run }) {
       flush
       id="findings"
       title={t("findings.title")}
-      headerExtra={query.data?.evaluated_at && <CheckedSummary runFindings={query.data} />}
+      headerExtra={query.data?.evaluated_at && <EvaluationSummary runFindings={query.data} />}
     >
-      <Loaded query={query} skeleton={<BlockSkeleton height={180} />}>
+      <QueryContent query={query} skeleton={<BlockSkeleton height={180} />}>
         {(data) =>
           data.evaluated_at ? (
             <FindingsBody
               runFindings={data}
               hostId={run.host?.id}
-              tried={run.collectors.map((collector) => collector.id)}
+              triedCollectors={run.collectors.map((collector) => collector.id)}
             />
           ) : readable && fresh ? (
             <BlockSkeleton height={180} />
           ) : (
-            <EmptyState title={t("findings.notAsked")}>
-              {readable ? t("findings.notAskedText") : t("findings.nothingCame")}
+            <EmptyState title={t("findings.runNotEvaluated")}>
+              {readable ? t("findings.runNotEvaluatedText") : t("findings.noData")}
             </EmptyState>
           )
         }
-      </Loaded>
+      </QueryContent>
     </Panel>
   );
 }

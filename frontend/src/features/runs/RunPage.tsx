@@ -1,29 +1,31 @@
 import { useParams } from "@tanstack/react-router";
+import { lazy, Suspense } from "react";
 import type { Run } from "../../client/models";
-import { ErrorState, RowSkeleton } from "../../components/EmptyState";
+import { BlockSkeleton, ErrorState, RowSkeleton } from "../../components/EmptyState";
 import { ButtonLink, Link } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
 import { RunStateIcon } from "../../components/StatusIcon";
 import { Tabs } from "../../components/Tabs";
 import { FactList } from "../../components/tables/FactList";
-import { bytes, milliseconds, seconds } from "../../core/text/format";
-import { formatRange, padded } from "../../core/time/range";
+import { formatBytes, formatMilliseconds, formatSeconds } from "../../core/text/format";
+import { formatRange, padRange } from "../../core/time/range";
 import { isActive, useRun } from "../../lib/queries";
 import { useMessage } from "../../lib/text/i18n";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useNames } from "../../lib/text/useNames";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { textField, useUrlState } from "../../lib/urlState";
-import { RunCharts } from "../../widgets/charts/RunCharts";
-import { SchedulerPanel } from "../../widgets/scheduler/SchedulerPanel";
 import { useOverview } from "../../widgets/timeline/useTimelineData";
-import { BaselineRunSelect } from "./BaselineRunSelect";
-import { ResultTables } from "./ResultTables";
-import { RunArtifacts } from "./RunArtifacts";
-import { RunCollectors } from "./RunCollectors";
 import { RunFindingsPanel } from "./RunFindingsPanel";
 import { RunProfiles } from "./RunProfiles";
-import { SeriesPanel } from "./SeriesPanel";
+
+const ChartsTab = lazy(() => import("./ChartsTab").then((m) => ({ default: m.ChartsTab })));
+const ResultTables = lazy(() => import("./ResultTables").then((m) => ({ default: m.ResultTables })));
+const RunArtifacts = lazy(() => import("./RunArtifacts").then((m) => ({ default: m.RunArtifacts })));
+const RunCollectors = lazy(() => import("./RunCollectors").then((m) => ({ default: m.RunCollectors })));
+const SchedulerPanel = lazy(() =>
+  import("../../widgets/scheduler/SchedulerPanel").then((m) => ({ default: m.SchedulerPanel })),
+);
 
 const TABS = ["results", "charts", "scheduler", "collectors", "tables", "artifacts"] as const;
 type RunTab = (typeof TABS)[number];
@@ -83,7 +85,7 @@ function RemovalNote({ run }: { run: Run }) {
         .map((removal) =>
           t("storage.removedKind", {
             kind: t(`storage.kinds.${removal.kind}`),
-            size: bytes(removal.bytes),
+            size: formatBytes(removal.bytes),
             date: time.iso(removal.at).slice(0, 10),
           }),
         )
@@ -105,7 +107,7 @@ function chooseTab(run: Run, { tab, before, row, table }: { [Name in keyof typeo
 /** Tabs of a run. Only the selected tab is rendered, because all of them together take a browser too long. */
 function RunParts({ run }: { run: Run }) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const [state, set] = useUrlState(FIELDS);
   const hasSched = run.profiles.some((profile) => profile.kind === "sched" && profile.state === "ready");
   const counts: Partial<Record<RunTab, number>> = {
@@ -117,7 +119,7 @@ function RunParts({ run }: { run: Run }) {
   const tab = chooseTab(run, state);
   return (
     <>
-      {run.failure && <p role="alert">{sentence(run.failure)}</p>}
+      {run.failure && <p role="alert">{formatMessage(run.failure)}</p>}
       <RemovalNote run={run} />
       <Tabs
         label={t("run.parts")}
@@ -125,51 +127,38 @@ function RunParts({ run }: { run: Run }) {
         value={tab}
         onChange={(id, isKey) => set({ tab: id, before: "", row: "", table: "" }, { push: !isKey })}
       />
-      {tab === "results" && (
-        <>
-          <RunProfiles profiles={run.profiles} />
-          <RunFindingsPanel run={run} />
-        </>
-      )}
-      {tab === "charts" && (
-        <>
-          <Panel
-            title={t("visuals.title")}
-            flush
-            id="visuals"
-            headerExtra={
-              run.host && (
-                <BaselineRunSelect
-                  run={run}
-                  hostId={run.host.id}
-                  before={state.before}
-                  onChange={(id) => set({ tab: "charts", before: id })}
-                />
-              )
-            }
-          >
-            <RunCharts runId={run.id} baseline={state.before || undefined} />
+      <Suspense fallback={<BlockSkeleton height={480} />}>
+        {tab === "results" && (
+          <>
+            <RunProfiles profiles={run.profiles} />
+            <RunFindingsPanel run={run} />
+          </>
+        )}
+        {tab === "charts" && (
+          <ChartsTab
+            run={run}
+            before={state.before}
+            onBaseline={(id) => set({ tab: "charts", before: id })}
+          />
+        )}
+        {tab === "scheduler" && hasSched && <SchedulerPanel runId={run.id} hostId={run.host?.id} />}
+        {tab === "collectors" && (
+          <>
+            <Panel>
+              <RunFacts run={run} />
+            </Panel>
+            <Panel title={t("run.collectors")} flush>
+              <RunCollectors run={run} />
+            </Panel>
+          </>
+        )}
+        {tab === "tables" && <ResultTables runId={run.id} tables={run.tables} />}
+        {tab === "artifacts" && (
+          <Panel title={t("run.artifacts")} headerExtra={t("run.artifactsHint")} flush>
+            <RunArtifacts artifacts={run.artifacts} />
           </Panel>
-          <SeriesPanel runId={run.id} />
-        </>
-      )}
-      {tab === "scheduler" && hasSched && <SchedulerPanel runId={run.id} hostId={run.host?.id} />}
-      {tab === "collectors" && (
-        <>
-          <Panel>
-            <RunFacts run={run} />
-          </Panel>
-          <Panel title={t("run.collectors")} flush>
-            <RunCollectors run={run} />
-          </Panel>
-        </>
-      )}
-      {tab === "tables" && <ResultTables runId={run.id} tables={run.tables} />}
-      {tab === "artifacts" && (
-        <Panel title={t("run.artifacts")} headerExtra={t("run.artifactsAside")} flush>
-          <RunArtifacts artifacts={run.artifacts} />
-        </Panel>
-      )}
+        )}
+      </Suspense>
     </>
   );
 }
@@ -179,20 +168,20 @@ function RunFacts({ run }: { run: Run }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   const clock = run.clock;
-  const timing = (name: string) => milliseconds(run.timings?.[name]);
+  const timing = (name: string) => formatMilliseconds(run.timings?.[name]);
   return (
     <FactList
       items={[
         [t("run.started"), time.iso(run.started_at)],
-        [t("run.took"), seconds(run.seconds)],
+        [t("run.duration"), formatSeconds(run.seconds)],
         [t("run.attempt"), run.attempt],
-        [t("run.bytes"), bytes(run.bytes)],
-        [t("run.cost"), milliseconds(run.host_cpu_ms)],
+        [t("run.bytes"), formatBytes(run.bytes)],
+        [t("run.cost"), formatMilliseconds(run.host_cpu_ms)],
         [
           t("run.clock"),
           clock?.offset_ms == null
             ? "–"
-            : `${milliseconds(clock.offset_ms)} ± ${milliseconds(clock.uncertainty_ms)}${clock.source ? ` · ${clock.source}` : ""}`,
+            : `${formatMilliseconds(clock.offset_ms)} ± ${formatMilliseconds(clock.uncertainty_ms)}${clock.source ? ` · ${clock.source}` : ""}`,
         ],
         [t("run.connect"), timing("connect_ms")],
         [t("run.login"), timing("login_ms")],
@@ -229,7 +218,7 @@ function ToTimeline({ run, hostId }: { run: Run; hostId: string }) {
       variant="default"
       to="/hosts/$hostId"
       params={{ hostId }}
-      search={{ t: formatRange(padded({ from, to }, 0.15)) }}
+      search={{ t: formatRange(padRange({ from, to }, 0.15)) }}
     >
       {t("run.timeline")}
     </ButtonLink>

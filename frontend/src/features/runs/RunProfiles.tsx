@@ -3,7 +3,7 @@ import type { Run } from "../../client/models";
 import { ButtonLink } from "../../components/Link";
 import { Panel } from "../../components/Page";
 import { RunStateIcon } from "../../components/StatusIcon";
-import { count, percent } from "../../core/text/format";
+import { formatCount, formatPercent } from "../../core/text/format";
 import { useMessage } from "../../lib/text/i18n";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./Run.module.css";
@@ -11,7 +11,7 @@ import classes from "./Run.module.css";
 /** Links to the flame graphs of the run, the most requested results, with their quality. */
 export function RunProfiles({ profiles }: { profiles: Run["profiles"] }) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const listed = profiles.filter((p) => p.kind !== "sched");
   if (listed.length === 0) return null;
   return (
@@ -30,14 +30,14 @@ export function RunProfiles({ profiles }: { profiles: Run["profiles"] }) {
           </ButtonLink>
           {p.state === "ready" ? (
             <span className="dim">
-              <span className="num">{count(p.samples ?? 0)}</span> {t("profile.samples")} ·{" "}
-              <span className="num">{count(p.lost ?? 0)}</span> {t("profile.lost")} ·{" "}
-              <span className="num">{percent(p.unknown_share)}</span> {t("profile.unknown")}
+              <span className="num">{formatCount(p.samples ?? 0)}</span> {t("profile.samples")} ·{" "}
+              <span className="num">{formatCount(p.lost ?? 0)}</span> {t("profile.lost")} ·{" "}
+              <span className="num">{formatPercent(p.unknown_share)}</span> {t("profile.unknown")}
             </span>
           ) : (
             <RunStateIcon state={p.state} />
           )}
-          {p.failure && <span>{sentence(p.failure)}</span>}
+          {p.failure && <span>{formatMessage(p.failure)}</span>}
         </div>
       ))}
     </Panel>

@@ -1,11 +1,11 @@
 import { TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { Loaded } from "../../components/EmptyState";
+import { QueryContent } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
 import { DataTable } from "../../components/tables/DataTable";
-import { quantity } from "../../core/text/format";
-import { get, keys, useMetrics } from "../../lib/queries";
+import { formatQuantity } from "../../core/text/format";
+import { get, queryKeys, useMetrics } from "../../lib/queries";
 import { useLocalized } from "../../lib/text/i18n";
 import { useTranslation } from "../../lib/text/useTranslation";
 import type { SeriesSummary } from "./api";
@@ -16,11 +16,11 @@ const MAX_ROWS = 300;
 /** Table of all series of the run with their minimum, mean and maximum. */
 export function SeriesPanel({ runId }: { runId: string }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const [needle, setNeedle] = useState("");
   const metrics = new Map((useMetrics().data ?? []).map((m) => [m.id, m]));
   const query = useQuery({
-    queryKey: [...keys.run(runId), "series"],
+    queryKey: [...queryKeys.run(runId), "series"],
     queryFn: () => get(`/runs/${runId}/series`),
   });
   return (
@@ -37,7 +37,7 @@ export function SeriesPanel({ runId }: { runId: string }) {
         />
       }
     >
-      <Loaded query={query}>
+      <QueryContent query={query}>
         {(series) => {
           const matches = series.filter((s) => text(s).includes(needle.toLowerCase()));
           return (
@@ -56,8 +56,8 @@ export function SeriesPanel({ runId }: { runId: string }) {
                 <tbody>
                   {matches.slice(0, MAX_ROWS).map((s) => (
                     <tr key={`${s.metric}${JSON.stringify(s.labels)}`}>
-                      <td title={pick(metrics.get(s.metric)?.meaning)}>
-                        {pick(metrics.get(s.metric)?.title) || s.metric}{" "}
+                      <td title={localize(metrics.get(s.metric)?.meaning)}>
+                        {localize(metrics.get(s.metric)?.title) || s.metric}{" "}
                         <span className="mono dim">{s.metric}</span>
                       </td>
                       <td className="mono">
@@ -65,9 +65,9 @@ export function SeriesPanel({ runId }: { runId: string }) {
                           .map(([name, value]) => `${name}=${value}`)
                           .join(" ") || (s.axis ? t("run.perAxis", { axis: s.axis }) : "")}
                       </td>
-                      <td className="right num">{quantity(s.min, s.unit)}</td>
-                      <td className="right num">{quantity(s.mean, s.unit)}</td>
-                      <td className="right num">{quantity(s.max, s.unit)}</td>
+                      <td className="right num">{formatQuantity(s.min, s.unit)}</td>
+                      <td className="right num">{formatQuantity(s.mean, s.unit)}</td>
+                      <td className="right num">{formatQuantity(s.max, s.unit)}</td>
                       <td className="right num dim">{s.sample_count}</td>
                     </tr>
                   ))}
@@ -79,7 +79,7 @@ export function SeriesPanel({ runId }: { runId: string }) {
             </>
           );
         }}
-      </Loaded>
+      </QueryContent>
     </Panel>
   );
 }

@@ -1,7 +1,7 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { describe, expect, it } from "vitest";
-import { CAPTURES } from "../../../mock/world";
+import { CAPTURES } from "../../../mock/dataset";
 import { openScreen } from "../../testing/screen";
 
 const RUN = CAPTURES[0]?.runs[0]?.id ?? "";

@@ -12,7 +12,7 @@ import { patch, useAction, usePermission } from "../../lib/queries";
 import { useMessage } from "../../lib/text/i18n";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useTranslation } from "../../lib/text/useTranslation";
-import type { Firing, FiringState } from "./api";
+import type { FiringState, ScheduleFiring } from "./api";
 import { ScheduleStrip } from "./ScheduleStrip";
 import classes from "./schedules.module.css";
 import { UpcomingTable } from "./UpcomingTable";
@@ -22,8 +22,8 @@ const TONES: Record<FiringState, Tone> = { started: "ok", missed: "bad", skipped
 /** Details of a schedule: its owner, its next due times, and the result of each past due time with the reason. */
 export function ScheduleDetail({ schedule, onEdit }: { schedule: Schedule; onEdit: () => void }) {
   const { t } = useTranslation();
-  const may = usePermission();
-  const sentence = useMessage();
+  const can = usePermission();
+  const formatMessage = useMessage();
   const paused = schedule.state === "paused";
   const pause = useAction(
     (paused: boolean) => patch(`/schedules/${schedule.id}`, { version: schedule.version, paused }),
@@ -33,7 +33,7 @@ export function ScheduleDetail({ schedule, onEdit }: { schedule: Schedule; onEdi
     <Panel
       title={schedule.name}
       headerExtra={
-        may("schedule.manage") && (
+        can("schedule.manage") && (
           <span className={classes.buttons}>
             {schedule.state !== "done" && (
               <Button
@@ -55,7 +55,7 @@ export function ScheduleDetail({ schedule, onEdit }: { schedule: Schedule; onEdi
     >
       <div className={classes.stack}>
         <ErrorLine error={pause.error} />
-        {schedule.refusal && <StatusIcon tone="bad">{sentence(schedule.refusal)}</StatusIcon>}
+        {schedule.refusal && <StatusIcon tone="bad">{formatMessage(schedule.refusal)}</StatusIcon>}
         <FactList
           items={[
             [t("schedules.owner"), schedule.owner.name],
@@ -63,7 +63,7 @@ export function ScheduleDetail({ schedule, onEdit }: { schedule: Schedule; onEdi
             [t("schedules.tolerance"), t("schedules.minutes", { count: schedule.tolerance_s / 60 })],
             [t("schedules.catchUp"), t(`schedules.catchUpOf.${schedule.catch_up}`)],
             ...(["started", "missed", "skipped", "refused"] as const).map(
-              (item) => [t(`schedules.became.${item}`), schedule.counts[item] ?? 0] as const,
+              (item) => [t(`schedules.outcome.${item}`), schedule.counts[item] ?? 0] as const,
             ),
           ]}
         />
@@ -75,7 +75,7 @@ export function ScheduleDetail({ schedule, onEdit }: { schedule: Schedule; onEdi
             {schedule.upcoming.length > 0 ? (
               <UpcomingTable upcoming={schedule.upcoming} zone={schedule.cadence.zone} />
             ) : (
-              <p className={classes.hint}>{t(`schedules.nothingComes.${schedule.state}`)}</p>
+              <p className={classes.hint}>{t(`schedules.notDue.${schedule.state}`)}</p>
             )}
           </div>
         </div>
@@ -84,10 +84,10 @@ export function ScheduleDetail({ schedule, onEdit }: { schedule: Schedule; onEdi
   );
 }
 
-function ScheduleHistory({ firings }: { firings: readonly Firing[] }) {
+function ScheduleHistory({ firings }: { firings: readonly ScheduleFiring[] }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   return (
     <div>
       <h3>{t("schedules.past")}</h3>
@@ -112,7 +112,7 @@ function ScheduleHistory({ firings }: { firings: readonly Firing[] }) {
                 </td>
                 <td>
                   <StatusIcon tone={TONES[firing.state]}>
-                    {t(`schedules.became.${firing.state}`)}
+                    {t(`schedules.outcome.${firing.state}`)}
                     {firing.count > 1 && <span className="num"> × {firing.count}</span>}
                   </StatusIcon>
                 </td>
@@ -128,7 +128,7 @@ function ScheduleHistory({ firings }: { firings: readonly Firing[] }) {
                     <span className="dim">–</span>
                   )}
                 </td>
-                <td>{sentence(firing.reason)}</td>
+                <td>{formatMessage(firing.reason)}</td>
               </tr>
             ))}
           </tbody>

@@ -1,9 +1,9 @@
 import { useId } from "react";
 import type { Schedule } from "../../client/models";
-import { midnights, stripSpan, stripX } from "../../core/time/dueStrip";
+import { computeStripSpan, listMidnights, stripX } from "../../core/time/dueStrip";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useTranslation } from "../../lib/text/useTranslation";
-import type { Firing } from "./api";
+import type { ScheduleFiring } from "./api";
 import classes from "./schedules.module.css";
 
 const HEIGHT = 22;
@@ -22,12 +22,12 @@ export function ScheduleStrip({ schedule, width = 240 }: Props) {
   const now = Date.now();
   const past = schedule.recent.map((firing) => Date.parse(firing.due_at));
   const coming = schedule.upcoming.map((upcoming) => Date.parse(upcoming.at));
-  const span = stripSpan(past, coming, now);
+  const span = computeStripSpan(past, coming, now);
   const x = (at: number) => stripX(at, span, width);
-  const firingText = (firing: Firing) =>
-    `${time.iso(firing.due_at)} ${t(`schedules.became.${firing.state}`)}${firing.count > 1 ? ` × ${firing.count}` : ""}`;
+  const firingText = (firing: ScheduleFiring) =>
+    `${time.iso(firing.due_at)} ${t(`schedules.outcome.${firing.state}`)}${firing.count > 1 ? ` × ${firing.count}` : ""}`;
   const label = Object.entries(schedule.counts)
-    .map(([state, count]) => `${t(`schedules.became.${state}` as "schedules.became.started")} ${count}`)
+    .map(([state, count]) => `${t(`schedules.outcome.${state}` as "schedules.outcome.started")} ${count}`)
     .join(", ");
   return (
     <svg
@@ -41,7 +41,7 @@ export function ScheduleStrip({ schedule, width = 240 }: Props) {
       <pattern id={id} width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
         <rect width="2" height="5" className={classes.hatch} />
       </pattern>
-      {midnights(span).map((at) => (
+      {listMidnights(span).map((at) => (
         <line key={at} x1={x(at)} x2={x(at)} y1={0} y2={HEIGHT} className={classes.day} />
       ))}
       <line x1={0} x2={width} y1={MIDDLE} y2={MIDDLE} className={classes.axis} />
@@ -56,7 +56,7 @@ export function ScheduleStrip({ schedule, width = 240 }: Props) {
         ))}
       {schedule.upcoming.map((upcoming) => (
         <g key={upcoming.at}>
-          <title>{`${time.iso(upcoming.at)} ${upcoming.window ? t("schedules.held") : t("schedules.toCome")}`}</title>
+          <title>{`${time.iso(upcoming.at)} ${upcoming.window ? t("schedules.inMaintenance") : t("schedules.toCome")}`}</title>
           <circle
             cx={x(Date.parse(upcoming.at))}
             cy={MIDDLE}
@@ -69,7 +69,15 @@ export function ScheduleStrip({ schedule, width = 240 }: Props) {
   );
 }
 
-function FiringResult({ firing, x, hatch }: { firing: Firing; x: (at: number) => number; hatch: string }) {
+function FiringResult({
+  firing,
+  x,
+  hatch,
+}: {
+  firing: ScheduleFiring;
+  x: (at: number) => number;
+  hatch: string;
+}) {
   const at = x(Date.parse(firing.due_at));
   if (firing.state === "started")
     return (

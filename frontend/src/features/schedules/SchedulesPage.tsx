@@ -1,9 +1,9 @@
 import { Button, Switch, TextInput } from "@mantine/core";
 import { CalendarOff, Plus, Search } from "lucide-react";
-import { EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
+import { EmptyState, QueryContent, RowSkeleton } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
-import { useSchedules, useWindows } from "../../lib/captures/schedules";
+import { useMaintenanceWindows, useSchedules } from "../../lib/captures/schedules";
 import { usePermission } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { choiceField, flagField, textField, useUrlState } from "../../lib/urlState";
@@ -11,7 +11,7 @@ import { ScheduleDialog } from "./form/ScheduleDialog";
 import { MaintenanceDialog } from "./maintenance/MaintenanceDialog";
 import { MaintenanceWindows } from "./maintenance/MaintenanceWindows";
 import { ScheduleDetail } from "./ScheduleDetail";
-import { fitsWidth, SchedulesTable, SHORT_LIST } from "./SchedulesTable";
+import { MAX_UNSCROLLED_ROWS, matchesSearch, SchedulesTable } from "./SchedulesTable";
 import classes from "./schedules.module.css";
 
 const FIELDS = {
@@ -24,11 +24,11 @@ const FIELDS = {
 /** Schedules, and the maintenance windows in which they pause. */
 export function SchedulesPage() {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const [view, setView] = useUrlState(FIELDS);
   const schedules = useSchedules();
-  const windows = useWindows(view.ended);
-  const manages = may("schedule.manage");
+  const windows = useMaintenanceWindows(view.ended);
+  const manages = can("schedule.manage");
   const chosen = schedules.data?.find((schedule) => schedule.id === view.schedule);
   const close = () => setView({ dialog: "" });
   const add = (
@@ -36,7 +36,7 @@ export function SchedulesPage() {
       {t("schedules.add")}
     </Button>
   );
-  const addWindow = may("maintenance.manage") && (
+  const addWindow = can("maintenance.manage") && (
     <Button
       variant="default"
       leftSection={<CalendarOff size={14} />}
@@ -63,7 +63,7 @@ export function SchedulesPage() {
         </>
       }
     >
-      {(view.q || (schedules.data?.length ?? 0) > SHORT_LIST) && (
+      {(view.q || (schedules.data?.length ?? 0) > MAX_UNSCROLLED_ROWS) && (
         <TextInput
           className={classes.search ?? ""}
           aria-label={t("schedules.search")}
@@ -75,23 +75,23 @@ export function SchedulesPage() {
         />
       )}
       <Panel flush>
-        <Loaded query={schedules} skeleton={<RowSkeleton rows={6} height={32} />}>
+        <QueryContent query={schedules} skeleton={<RowSkeleton rows={6} height={32} />}>
           {(rows) =>
-            rows.some((schedule) => fitsWidth(schedule, view.q)) ? (
+            rows.some((schedule) => matchesSearch(schedule, view.q)) ? (
               <SchedulesTable
-                schedules={rows.filter((schedule) => fitsWidth(schedule, view.q))}
+                schedules={rows.filter((schedule) => matchesSearch(schedule, view.q))}
                 chosen={view.schedule}
                 onChoose={(item) => setView({ schedule: item })}
               />
             ) : rows.length > 0 ? (
-              <EmptyState title={t("schedules.noneFit")} />
+              <EmptyState title={t("schedules.noMatch")} />
             ) : (
               <EmptyState title={t("schedules.empty")} action={manages && add}>
                 {t("schedules.emptyText")} {!manages && t("schedules.emptyViewer")}
               </EmptyState>
             )
           }
-        </Loaded>
+        </QueryContent>
       </Panel>
       {chosen && <ScheduleDetail schedule={chosen} onEdit={() => setView({ dialog: "edit" })} />}
       <Panel
@@ -106,7 +106,7 @@ export function SchedulesPage() {
           />
         }
       >
-        <Loaded query={windows} skeleton={<RowSkeleton rows={2} height={32} />}>
+        <QueryContent query={windows} skeleton={<RowSkeleton rows={2} height={32} />}>
           {(rows) =>
             rows.length > 0 ? (
               <MaintenanceWindows windows={rows} />
@@ -114,13 +114,13 @@ export function SchedulesPage() {
               <EmptyState title={t("maintenance.empty")}>{t("maintenance.text")}</EmptyState>
             )
           }
-        </Loaded>
+        </QueryContent>
       </Panel>
       {manages && view.dialog === "add" && <ScheduleDialog onClose={close} />}
       {manages && view.dialog === "edit" && chosen && (
         <ScheduleDialog key={chosen.id} schedule={chosen} onClose={close} />
       )}
-      {may("maintenance.manage") && view.dialog === "maintenance" && <MaintenanceDialog onClose={close} />}
+      {can("maintenance.manage") && view.dialog === "maintenance" && <MaintenanceDialog onClose={close} />}
     </Page>
   );
 }

@@ -1,6 +1,6 @@
 import type { Cadence, Schedule } from "../../client/models";
 import { StatusIcon, Tag, TierTag, type Tone } from "../../components/StatusIcon";
-import { DataTable, rowLink } from "../../components/tables/DataTable";
+import { DataTable, rowLinkClass } from "../../components/tables/DataTable";
 import { RelativeTime } from "../../components/text/RelativeTime";
 import { useMessage } from "../../lib/text/i18n";
 import { useNames } from "../../lib/text/useNames";
@@ -11,19 +11,19 @@ import classes from "./schedules.module.css";
 const TONES: Record<Schedule["state"], Tone> = { active: "ok", paused: "off", done: "idle" };
 
 /** Return the cron expression, or the single local time as `2026-11-23 02:30`. */
-export const cadenceText = (cadence: Cadence): string =>
+export const formatCadence = (cadence: Cadence): string =>
   cadence.kind === "cron" ? cadence.cron : cadence.local_time.slice(0, 16).replace("T", " ");
 
 /** Row count above which the table gets its own scroll bar, so that the details below it stay visible. */
-export const SHORT_LIST = 14;
-const MOST_PX = 460;
+export const MAX_UNSCROLLED_ROWS = 14;
+const MAX_HEIGHT_PX = 460;
 
 /** Return whether the row of a schedule contains every word of `words`. */
-export function fitsWidth(schedule: Schedule, words: string): boolean {
+export function matchesSearch(schedule: Schedule, words: string): boolean {
   const labels = Object.entries(schedule.labels ?? {}).map(([name, value]) => `${name}=${value}`);
   const fields = [
     schedule.name,
-    cadenceText(schedule.cadence),
+    formatCadence(schedule.cadence),
     schedule.cadence.zone,
     schedule.capture.plan,
     schedule.owner.name,
@@ -46,12 +46,12 @@ interface Props {
 export function SchedulesTable({ schedules, chosen, onChoose }: Props) {
   const { t } = useTranslation();
   const names = useNames();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   return (
     <DataTable
       stack
       label={t("schedules.title")}
-      {...(schedules.length > SHORT_LIST ? { maxHeight: MOST_PX } : {})}
+      {...(schedules.length > MAX_UNSCROLLED_ROWS ? { maxHeight: MAX_HEIGHT_PX } : {})}
     >
       <thead>
         <tr>
@@ -65,7 +65,7 @@ export function SchedulesTable({ schedules, chosen, onChoose }: Props) {
       </thead>
       <tbody>
         {schedules.map((schedule) => (
-          <tr key={schedule.id} className={rowLink(schedule.id === chosen)}>
+          <tr key={schedule.id} className={rowLinkClass(schedule.id === chosen)}>
             <td>
               <button
                 type="button"
@@ -79,13 +79,13 @@ export function SchedulesTable({ schedules, chosen, onChoose }: Props) {
                 <StatusIcon tone={TONES[schedule.state]}>{t(`schedules.state.${schedule.state}`)}</StatusIcon>
               )}{" "}
               {schedule.refusal && (
-                <StatusIcon tone="bad" title={sentence(schedule.refusal)}>
+                <StatusIcon tone="bad" title={formatMessage(schedule.refusal)}>
                   {t("schedules.refusedNow")}
                 </StatusIcon>
               )}
             </td>
             <td>
-              <span className="mono">{cadenceText(schedule.cadence)}</span>{" "}
+              <span className="mono">{formatCadence(schedule.cadence)}</span>{" "}
               <span className="dim">{schedule.cadence.zone}</span>
             </td>
             <td>
@@ -107,7 +107,7 @@ export function SchedulesTable({ schedules, chosen, onChoose }: Props) {
               <RelativeTime at={schedule.next_due} />{" "}
               {schedule.upcoming[0]?.window && (
                 <StatusIcon tone="off" title={schedule.upcoming[0].window.reason}>
-                  {t("schedules.held")}
+                  {t("schedules.inMaintenance")}
                 </StatusIcon>
               )}
             </td>

@@ -1,6 +1,6 @@
 import { StatusIcon } from "../../components/StatusIcon";
 import { DataTable } from "../../components/tables/DataTable";
-import { instant, isoToNs } from "../../core/time/clock";
+import { formatInstant, isoToNs } from "../../core/time/clock";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useTranslation } from "../../lib/text/useTranslation";
 import type { Upcoming } from "./api";
@@ -12,7 +12,7 @@ export const localTimeText = (iso: string): string =>
 
 const MIN_NS = 60e9;
 const inUtc = (iso: string, laterMin: number): string =>
-  instant((isoToNs(iso) ?? 0) + laterMin * MIN_NS, "utc").slice(0, "2026-11-23 02:30".length);
+  formatInstant((isoToNs(iso) ?? 0) + laterMin * MIN_NS, "utc").slice(0, "2026-11-23 02:30".length);
 
 interface Props {
   upcoming: readonly Upcoming[];
@@ -45,7 +45,7 @@ export function UpcomingTable({ upcoming, zone, lastsMin }: Props) {
             <td className={classes.note}>
               {upcoming.window ? (
                 <StatusIcon tone="off" title={upcoming.window.reason}>
-                  {t("schedules.heldUntil", {
+                  {t("schedules.maintenanceUntil", {
                     until: time.iso(upcoming.window.ends_at),
                     reason: upcoming.window.reason,
                   })}
@@ -54,7 +54,9 @@ export function UpcomingTable({ upcoming, zone, lastsMin }: Props) {
                 ""
               ) : (
                 <StatusIcon tone="warn">
-                  {t(`schedules.odd.${upcoming.kind}`, { time: upcoming.requested_local_time.slice(11, 16) })}
+                  {t(`schedules.clockChange.${upcoming.kind}`, {
+                    time: upcoming.requested_local_time.slice(11, 16),
+                  })}
                 </StatusIcon>
               )}
             </td>

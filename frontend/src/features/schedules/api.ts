@@ -3,6 +3,6 @@
 import type { components } from "../../client/schema";
 
 type Schemas = components["schemas"];
-export type FiringState = Firing["state"];
-export type Firing = Schemas["ScheduleFiringResponse"];
+export type FiringState = ScheduleFiring["state"];
+export type ScheduleFiring = Schemas["ScheduleFiringResponse"];
 export type Upcoming = Schemas["UpcomingTime"];

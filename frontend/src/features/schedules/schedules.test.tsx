@@ -1,15 +1,15 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { planned, resetSchedules, SCHEDULES } from "../../../mock/automation/schedules";
-import { sent } from "../../../mock/server/msw";
+import { mockSchedules, resetSchedules, SCHEDULES } from "../../../mock/automation/schedules";
+import { HOSTS } from "../../../mock/dataset";
+import { sentRequests } from "../../../mock/server/msw";
 import { state } from "../../../mock/server/state";
-import { HOSTS } from "../../../mock/world";
 import { openScreen } from "../../testing/screen";
 
 const NIGHTLY = SCHEDULES[0]!;
 const last = (method: string, path: string) =>
-  sent.filter((request) => request.method === method && request.path === path).at(-1)?.body;
+  sentRequests.filter((request) => request.method === method && request.path === path).at(-1)?.body;
 
 beforeEach(() => {
   resetSchedules();
@@ -23,7 +23,7 @@ afterEach(() => {
 
 describe("schedules", () => {
   it("explain an empty list", async () => {
-    planned.schedules = [];
+    mockSchedules.schedules = [];
     state.role = "viewer";
     openScreen("/schedules");
     expect(await screen.findByText("No schedules yet")).toBeVisible();
@@ -44,7 +44,7 @@ describe("schedules", () => {
   });
 
   it("are filtered by the text of their row", async () => {
-    planned.schedules = Array.from({ length: 40 }, (_, n) => ({
+    mockSchedules.schedules = Array.from({ length: 40 }, (_, n) => ({
       ...NIGHTLY,
       id: `${n}`,
       name: `night ${n}`,

@@ -4,7 +4,7 @@ import type { Service } from "../../client/models";
 import { Dialog } from "../../components/Dialog";
 import { ErrorLine } from "../../components/EmptyState";
 import { parseLabel } from "../../core/hosts/labels";
-import { keys, patch, post, remove, useAction } from "../../lib/queries";
+import { patch, post, queryKeys, remove, useAction } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { SourceCheck } from "./SourceCheck";
 import { SourceFields } from "./SourceFields";
@@ -32,11 +32,14 @@ export function ServiceDialog({ service, onClose }: { service?: Service; onClose
       service
         ? patch(`/services/${service.id}`, toServiceUpdate(draft))
         : post("/services", toServiceBody(draft), once),
-    [keys.services],
+    [queryKeys.services],
     onClose,
   );
-  const drop = useAction((id: string) => remove(`/services/${id}`), [keys.services], onClose);
-  const forget = useAction((id: string) => patch(`/services/${id}`, { no_token: true }), [keys.services]);
+  const drop = useAction((id: string) => remove(`/services/${id}`), [queryKeys.services], onClose);
+  const forget = useAction(
+    (id: string) => patch(`/services/${id}`, { no_token: true }),
+    [queryKeys.services],
+  );
   return (
     <Dialog
       onClose={onClose}
@@ -97,7 +100,7 @@ export function ServiceDialog({ service, onClose }: { service?: Service; onClose
           )}
           {service && (
             <Button
-              className={classes.apart ?? ""}
+              className={classes.pushRight ?? ""}
               variant={sure ? "filled" : "default"}
               color="red"
               loading={drop.isPending}

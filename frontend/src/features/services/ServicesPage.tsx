@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { Plus } from "lucide-react";
-import { EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
+import { EmptyState, QueryContent, RowSkeleton } from "../../components/EmptyState";
 import { Page, Panel } from "../../components/Page";
 import { usePermission, useServices } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
@@ -13,10 +13,10 @@ const FIELDS = { edit: textField, add: flagField };
 /** Services: labels of their hosts, and the sources of their load, errors and latency. */
 export function ServicesPage() {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const [view, setView] = useUrlState(FIELDS);
   const services = useServices();
-  const manages = may("service.manage");
+  const manages = can("service.manage");
   const edited = services.data?.find((service) => service.id === view.edit);
   const declare = (
     <Button leftSection={<Plus size={14} />} onClick={() => setView({ add: true })}>
@@ -32,7 +32,7 @@ export function ServicesPage() {
       actions={manages && services.data && services.data.length > 0 && declare}
     >
       <Panel flush>
-        <Loaded query={services} skeleton={<RowSkeleton rows={6} height={29} />}>
+        <QueryContent query={services} skeleton={<RowSkeleton rows={6} height={29} />}>
           {(rows) =>
             rows.length > 0 ? (
               <ServicesTable services={rows} onEdit={manages ? (edit) => setView({ edit }) : undefined} />
@@ -42,7 +42,7 @@ export function ServicesPage() {
               </EmptyState>
             )
           }
-        </Loaded>
+        </QueryContent>
       </Panel>
       {manages && view.add && <ServiceDialog onClose={() => setView({ add: false })} />}
       {manages && edited && (

@@ -12,7 +12,7 @@ import classes from "./services.module.css";
 /** Button that sends every query to the saved Prometheus, and a table of the results. */
 export function SourceCheck({ service }: { service: Service }) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const check = useMutation({
     mutationFn: () => post(`/services/${service.id}/check`),
   });
@@ -42,7 +42,7 @@ export function SourceCheck({ service }: { service: Service }) {
                 <td title={queryResult.query}>{queryResult.name}</td>
                 <td>
                   <StatusIcon tone={queryResult.failure ? "bad" : "ok"}>
-                    {queryResult.failure ? sentence(queryResult.failure) : t("services.works")}
+                    {queryResult.failure ? formatMessage(queryResult.failure) : t("services.ok")}
                   </StatusIcon>
                 </td>
                 <td className="num right">{queryResult.series}</td>

@@ -2,7 +2,7 @@ import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it } from "vitest";
 import { state } from "../../../mock/api";
-import { sent } from "../../../mock/server/msw";
+import { sentRequests } from "../../../mock/server/msw";
 import type { Role, Service } from "../../client/models";
 import { openScreen } from "../../testing/screen";
 
@@ -51,7 +51,9 @@ describe("services", () => {
     await user.type(within(dialog).getByRole("combobox", { name: "Hosts with labels" }), "role=feed{Enter}");
     await user.click(within(dialog).getByRole("button", { name: "Add service" }));
     expect(await screen.findByRole("button", { name: "feed" })).toBeVisible();
-    const body = sent.find((request) => request.method === "POST" && request.path === "/services")?.body;
+    const body = sentRequests.find(
+      (request) => request.method === "POST" && request.path === "/services",
+    )?.body;
     expect(body).toEqual({ name: "feed", selector: { role: "feed" }, source: { kind: "none" } });
   });
 

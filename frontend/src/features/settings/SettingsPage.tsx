@@ -1,3 +1,5 @@
+import "@mantine/notifications/styles.css";
+import { Notifications } from "@mantine/notifications";
 import { useParams } from "@tanstack/react-router";
 import { type ComponentType, lazy, Suspense, useEffect, useRef } from "react";
 import { BlockSkeleton, EmptyState } from "../../components/EmptyState";
@@ -14,6 +16,7 @@ const PARTS = [
   "signOn",
   "credentials",
   "networks",
+  "debuginfod",
   "storage",
   "audit",
 ] as const;
@@ -24,6 +27,7 @@ const NEEDS: Partial<Record<Part, string>> = {
   signOn: "sign_in.manage",
   credentials: "credential.manage",
   networks: "network.manage",
+  debuginfod: "debuginfod.manage",
   storage: "storage.read",
   audit: "audit.read",
 };
@@ -39,16 +43,19 @@ const SCREENS: Record<Part, ComponentType> = {
     import("./credentials/CredentialsPanel").then((m) => ({ default: m.CredentialsPanel })),
   ),
   networks: lazy(() => import("./networks/NetworksPanel").then((m) => ({ default: m.NetworksPanel }))),
+  debuginfod: lazy(() =>
+    import("./debuginfod/DebuginfodPanel").then((m) => ({ default: m.DebuginfodPanel })),
+  ),
   storage: lazy(() => import("./retention/StoragePanel").then((m) => ({ default: m.StoragePanel }))),
   audit: lazy(() => import("./audit-log/AuditLogPanel").then((m) => ({ default: m.AuditLogPanel }))),
 };
 
 export function SettingsPage() {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const { part: requested = "account" } = useParams({ strict: false });
   const part: Part = PARTS.includes(requested as Part) ? (requested as Part) : "account";
-  const allowed = (item: Part) => !NEEDS[item] || may(NEEDS[item] as string);
+  const allowed = (item: Part) => !NEEDS[item] || can(NEEDS[item] as string);
   const Screen = SCREENS[part];
   const nav = useRef<HTMLElement>(null);
   // On a narrow screen the navigation scrolls horizontally, so the current item is scrolled into view.
@@ -84,6 +91,7 @@ export function SettingsPage() {
           )}
         </div>
       </div>
+      <Notifications position="bottom-right" autoClose={5000} limit={3} />
     </Page>
   );
 }

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
-import type { List } from "../../client/models";
-import { Loaded } from "../../components/EmptyState";
+import type { ItemList } from "../../client/models";
+import { QueryContent } from "../../components/EmptyState";
 import { DataTable } from "../../components/tables/DataTable";
 import { useTranslation } from "../../lib/text/useTranslation";
 
@@ -13,7 +13,7 @@ export interface Column<T> {
 
 interface Props<T> {
   label: string;
-  query: { data: List<T> | undefined; error: unknown; refetch: () => unknown };
+  query: { data: ItemList<T> | undefined; error: unknown; refetch: () => unknown };
   columns: readonly Column<T>[];
   /** Actions at the right end of a row. */
   renderActions: (row: T) => ReactNode;
@@ -31,7 +31,7 @@ export function SettingsTable<T extends { id: string }>({
 }: Props<T>) {
   const { t } = useTranslation();
   return (
-    <Loaded query={query}>
+    <QueryContent query={query}>
       {({ items }) =>
         items.length === 0 && none ? (
           none
@@ -64,6 +64,6 @@ export function SettingsTable<T extends { id: string }>({
           </DataTable>
         )
       }
-    </Loaded>
+    </QueryContent>
   );
 }

@@ -3,20 +3,22 @@
 import type { components } from "../../client/schema";
 
 type Schemas = components["schemas"];
+export type AlteredFile = Schemas["AlteredFile"];
 export type ApiToken = Schemas["TokenResponse"];
 export type AuditEntry = Schemas["AuditEntryResponse"];
-export type Foreseen = Schemas["RetentionPreviewResponse"];
+export type RetentionPreview = Schemas["RetentionPreviewResponse"];
+export type DebuginfodServer = Schemas["DebuginfodServerResponse"];
 export type GroupRole = Schemas["GroupRole"];
-export type KeptKind = RetentionPolicy["kind"];
-export type Measured = Schemas["StorageMeasurement"];
+export type StoredKind = RetentionPolicy["kind"];
+export type StorageMeasurement = Schemas["StorageMeasurement"];
 export type NetworkRule = Schemas["NetworkRuleResponse"];
 export type Provider = Schemas["ProviderResponse"];
-export type ProviderChecked = Schemas["ProviderCheckResponse"];
+export type ProviderCheck = Schemas["ProviderCheckResponse"];
 export type ProviderState = Schemas["ProviderStateResponse"];
 export type RetentionPolicy = Schemas["RetentionPolicyResponse"];
 export type Storage = Schemas["StorageResponse"];
 /** Kinds of stored data, in the order of all charts. */
-export const KEPT_KINDS = [
+export const STORED_KINDS = [
   "recordings",
   "texts",
   "imports",
@@ -25,4 +27,4 @@ export const KEPT_KINDS = [
   "series",
   "tables",
   "events",
-] as const satisfies readonly KeptKind[];
+] as const satisfies readonly StoredKind[];

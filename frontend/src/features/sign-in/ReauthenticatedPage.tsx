@@ -1,5 +1,5 @@
 import { useEffect } from "react";
-import { PROVED_KEY } from "../../lib/proof";
+import { REAUTHENTICATED_KEY } from "../../lib/proof";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./SignInPage.module.css";
 
@@ -7,8 +7,8 @@ import classes from "./SignInPage.module.css";
 export function ReauthenticatedPage() {
   const { t } = useTranslation();
   useEffect(() => {
-    localStorage.setItem(PROVED_KEY, String(Date.now()));
-    localStorage.removeItem(PROVED_KEY);
+    localStorage.setItem(REAUTHENTICATED_KEY, String(Date.now()));
+    localStorage.removeItem(REAUTHENTICATED_KEY);
     window.close();
   }, []);
   return (

@@ -6,7 +6,7 @@ import { Dialog } from "../../components/Dialog";
 import { ErrorLine } from "../../components/EmptyState";
 import { SecretField } from "../../components/fields/SecretField";
 import { post } from "../../lib/api";
-import { PROVED_KEY, PROVED_PATH, settleProof, useProofRequest } from "../../lib/proof";
+import { REAUTHENTICATED_KEY, REAUTHENTICATED_PATH, settleProof, useProofRequest } from "../../lib/proof";
 import { useMe } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./ReauthenticationDialog.module.css";
@@ -66,13 +66,13 @@ function ProviderProof({ minutes }: { minutes: number }) {
   const { t } = useTranslation();
   const [isOpened, setOpened] = useState(false);
   const begin = useMutation({
-    mutationFn: () => post("/session/oidc/proof", { next: PROVED_PATH }),
+    mutationFn: () => post("/session/oidc/proof", { next: REAUTHENTICATED_PATH }),
   });
   const { mutate } = begin;
   useEffect(() => mutate(), [mutate]);
   useEffect(() => {
     const onStorage = (event: StorageEvent) => {
-      if (event.key === PROVED_KEY && event.newValue) settleProof(true);
+      if (event.key === REAUTHENTICATED_KEY && event.newValue) settleProof(true);
     };
     window.addEventListener("storage", onStorage);
     return () => window.removeEventListener("storage", onStorage);

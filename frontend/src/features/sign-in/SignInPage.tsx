@@ -9,13 +9,13 @@ import { ErrorLine } from "../../components/EmptyState";
 import { SecretField } from "../../components/fields/SecretField";
 import type { Search } from "../../core/search";
 import { ApiError, get, patch, post, rememberCsrf } from "../../lib/api";
-import { keys, useMe } from "../../lib/queries";
+import { queryKeys, useMe } from "../../lib/queries";
 import { useMessage } from "../../lib/text/i18n";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./SignInPage.module.css";
 
 /** Return `next` if it is a path on this server other than the login page, else "/". */
-export function safeNext(next: string | undefined): string {
+export function toSafePath(next: string | undefined): string {
   return next?.startsWith("/") && !/^\/[/\\]/.test(next) && !next.startsWith("/login") ? next : "/";
 }
 
@@ -39,15 +39,15 @@ const REFUSALS = [
 ] as const;
 
 /** Return the one-time token of a first-login link from the URL fragment, or undefined. */
-export const linkToken = (hash: string): string | undefined =>
+export const parseLinkToken = (hash: string): string | undefined =>
   /(?:^|[#&])(?:link|token)=([^&]+)/.exec(hash)?.[1];
 
 export function SignInPage() {
   const { hash } = useLocation();
   const search = useSearch({ strict: false }) as Search;
   const me = useMe();
-  const token = linkToken(hash) ?? search.token;
-  const go = () => window.location.assign(safeNext(search.next));
+  const token = parseLinkToken(hash) ?? search.token;
+  const go = () => window.location.assign(toSafePath(search.next));
   if (me.data?.needs_password) return <SetPassword me={me.data} done={go} />;
   if (token) return <FirstLogin token={token} done={go} />;
   return <SignInForm done={go} search={search} />;
@@ -117,14 +117,14 @@ function SignInForm({ done, search }: SignInFormProps) {
 /** Button for single sign-on if a provider is configured, and the reason why the last attempt failed. */
 function SingleSignOnButton({ search }: { search: Search }) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const methods = useQuery({
     queryKey: ["session", "ways"],
     queryFn: () => get("/session/methods"),
     retry: false,
   });
   const leave = useMutation({
-    mutationFn: () => post("/session/oidc", { next: safeNext(search.next) }),
+    mutationFn: () => post("/session/oidc", { next: toSafePath(search.next) }),
     onSuccess: ({ url }) => window.location.assign(url),
   });
   const why = REFUSALS.find((refusal) => refusal === search.refused);
@@ -132,16 +132,16 @@ function SingleSignOnButton({ search }: { search: Search }) {
     <>
       {why && !leave.isPending && (
         <div className={classes.refused}>
-          <ErrorLine error={new Error(sentence({ key: `sign_in.${why}`, params: {} }))} />
+          <ErrorLine error={new Error(formatMessage({ key: `sign_in.${why}`, params: {} }))} />
         </div>
       )}
       {methods.data?.provider && (
-        <div className={classes.elsewhere}>
+        <div className={classes.provider}>
           <Button size="sm" fullWidth loading={leave.isPending} onClick={() => leave.mutate()}>
             {t("login.with", { name: methods.data.provider })}
           </Button>
           <ErrorLine error={leave.error} />
-          <p className={classes.or}>{t("login.or")}</p>
+          <p className={classes.separator}>{t("login.or")}</p>
         </div>
       )}
     </>
@@ -156,7 +156,7 @@ function FirstLogin({ token, done }: { token: string; done: () => void }) {
     mutationFn: () => post("/session/link", { token }),
     onSuccess: (answer) => {
       rememberCsrf(answer.csrf ?? "");
-      cache.setQueryData(keys.me, answer);
+      cache.setQueryData(queryKeys.me, answer);
       history.replaceState(history.state, "", "/login");
       if (!answer.needs_password) done();
     },

@@ -3,4 +3,4 @@
 import type { components } from "../../client/schema";
 
 type Schemas = components["schemas"];
-export type SignInWays = Schemas["SignInMethodsResponse"];
+export type SignInMethods = Schemas["SignInMethodsResponse"];

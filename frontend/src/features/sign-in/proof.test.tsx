@@ -2,20 +2,21 @@ import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { state } from "../../../mock/api";
-import { sent } from "../../../mock/server/msw";
-import { PROVED_KEY } from "../../lib/proof";
+import { sentRequests } from "../../../mock/server/msw";
+import { REAUTHENTICATED_KEY } from "../../lib/proof";
 import { setLocale } from "../../lib/text/i18n";
 import { openScreen } from "../../testing/screen";
 
 beforeEach(() => {
-  sent.length = 0;
+  sentRequests.length = 0;
 });
 afterEach(async () => {
   state.proofNeeded = null;
   await setLocale("en");
 });
 
-const attempts = () => sent.filter((request) => request.method === "POST" && request.path === "/users");
+const attempts = () =>
+  sentRequests.filter((request) => request.method === "POST" && request.path === "/users");
 
 async function addUser(user: ReturnType<typeof userEvent.setup>) {
   openScreen("/settings/users");
@@ -48,9 +49,11 @@ describe("a change that needs reauthentication", () => {
     const link = await screen.findByRole("link", { name: "Open identity provider" });
     await waitFor(() => expect(link).toHaveAttribute("href", "https://id.example.com/authorize?state=proof"));
     expect(link).toHaveAttribute("target", "_blank");
-    expect(sent.find((request) => request.path === "/session/oidc/proof")?.body).toEqual({ next: "/proved" });
+    expect(sentRequests.find((request) => request.path === "/session/oidc/proof")?.body).toEqual({
+      next: "/proved",
+    });
     state.proofNeeded = null;
-    window.dispatchEvent(new StorageEvent("storage", { key: PROVED_KEY, newValue: "1" }));
+    window.dispatchEvent(new StorageEvent("storage", { key: REAUTHENTICATED_KEY, newValue: "1" }));
     await waitFor(() => expect(attempts()).toHaveLength(2));
   });
 

@@ -2,10 +2,10 @@ import { screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { state } from "../../../mock/api";
-import { answerInstead, sent } from "../../../mock/server/msw";
-import { HOSTS } from "../../../mock/world";
+import { HOSTS } from "../../../mock/dataset";
+import { overrideAnswer, sentRequests } from "../../../mock/server/msw";
 import { openScreen } from "../../testing/screen";
-import { linkToken, safeNext } from "./SignInPage";
+import { parseLinkToken, toSafePath } from "./SignInPage";
 
 beforeEach(() => {
   state.hosts = HOSTS.slice(0, 3);
@@ -38,7 +38,7 @@ describe("signing in", () => {
   });
 
   it("redirects only to paths on this server", () => {
-    expect(safeNext("/hosts?q=a")).toBe("/hosts?q=a");
+    expect(toSafePath("/hosts?q=a")).toBe("/hosts?q=a");
     for (const bad of [
       undefined,
       "https://evil.example",
@@ -47,13 +47,13 @@ describe("signing in", () => {
       "javascript:1",
       "/login",
     ])
-      expect(safeNext(bad)).toBe("/");
+      expect(toSafePath(bad)).toBe("/");
   });
 
   it("reads the token of a link from the fragment", () => {
-    expect(linkToken("token=abc")).toBe("abc");
-    expect(linkToken("#link=abc&x=1")).toBe("abc");
-    expect(linkToken("nothing")).toBeUndefined();
+    expect(parseLinkToken("token=abc")).toBe("abc");
+    expect(parseLinkToken("#link=abc&x=1")).toBe("abc");
+    expect(parseLinkToken("nothing")).toBeUndefined();
   });
 });
 
@@ -71,14 +71,14 @@ describe("a first-login link", () => {
     await user.type(second, "other");
     await user.click(screen.getByRole("button", { name: /Set password/ }));
     expect(await screen.findByText("Enter at least 10 characters.")).toBeVisible();
-    expect(sent.some((request) => request.method === "PATCH")).toBe(false);
+    expect(sentRequests.some((request) => request.method === "PATCH")).toBe(false);
     await user.clear(first);
     await user.clear(second);
     await user.type(first, "long enough for all");
     await user.type(second, "long enough for all");
     await user.click(screen.getByRole("button", { name: /Set password/ }));
     await waitFor(() =>
-      expect(sent.find((request) => request.method === "PATCH")?.body).toEqual({
+      expect(sentRequests.find((request) => request.method === "PATCH")?.body).toEqual({
         password: "long enough for all",
       }),
     );
@@ -102,7 +102,7 @@ describe("the first visit", () => {
     await screen.findByText(/collectors, about/);
     await user.click(screen.getByRole("button", { name: "Capture now" }));
     await waitFor(() => expect(router.state.location.pathname).toMatch(/^\/captures\//));
-    const posts = sent.filter((request) => request.method === "POST").map((request) => request.path);
+    const posts = sentRequests.filter((request) => request.method === "POST").map((request) => request.path);
     expect(posts.indexOf("/demo/load")).toBeGreaterThan(-1);
     expect(posts.indexOf("/demo/load")).toBeLessThan(posts.indexOf("/captures"));
   });
@@ -110,7 +110,7 @@ describe("the first visit", () => {
 
 describe("a server error", () => {
   it("is reported with its status, unlike a server that is down", async () => {
-    answerInstead(({ path }) => (path === "/captures" ? { status: 500, body: "not even JSON" } : undefined));
+    overrideAnswer(({ path }) => (path === "/captures" ? { status: 500, body: "not even JSON" } : undefined));
     openScreen("/captures");
     expect(await screen.findByRole("alert")).toHaveTextContent("The server answered with status 500.");
   });

@@ -2,7 +2,7 @@ import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { state } from "../../../mock/api";
-import { sent } from "../../../mock/server/msw";
+import { sentRequests } from "../../../mock/server/msw";
 import { openScreen } from "../../testing/screen";
 
 const PROVIDER = structuredClone(state.provider);
@@ -25,7 +25,9 @@ describe("signing in with an identity provider", () => {
     await waitFor(() =>
       expect(window.location.assign).toHaveBeenCalledWith("https://id.example.com/authorize?state=mock"),
     );
-    expect(sent.find((request) => request.path === "/session/oidc")?.body).toEqual({ next: "/hosts" });
+    expect(sentRequests.find((request) => request.path === "/session/oidc")?.body).toEqual({
+      next: "/hosts",
+    });
   });
 
   it("shows the message of a known refusal reason", async () => {
@@ -57,8 +59,8 @@ describe("the settings of single sign-on", () => {
     await user.click(await screen.findByRole("button", { name: "Add group" }));
     await user.type(screen.getByLabelText("Group 3"), "feed-developers");
     await user.click(screen.getByRole("button", { name: "Save" }));
-    await waitFor(() => expect(sent.some((request) => request.method === "PUT")).toBe(true));
-    const body = sent.findLast((request) => request.method === "PUT")?.body;
+    await waitFor(() => expect(sentRequests.some((request) => request.method === "PUT")).toBe(true));
+    const body = sentRequests.findLast((request) => request.method === "PUT")?.body;
     expect(body).toMatchObject({ client_secret: null, version: 3, default_role: "viewer" });
     expect(body?.roles).toContainEqual({ group: "feed-developers", role: "viewer" });
   });

@@ -1,6 +1,6 @@
 import { Select } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { EmptyState, Loaded } from "../../components/EmptyState";
+import { EmptyState, QueryContent } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { Panel } from "../../components/Page";
 import { StatusIcon, type Tone } from "../../components/StatusIcon";
@@ -41,7 +41,7 @@ export function AlertsPanel() {
       headerExtra={
         <Select
           size="xs"
-          aria-label={t("triggers.became")}
+          aria-label={t("triggers.history")}
           placeholder={t("triggers.all")}
           clearable
           data={ALERT_STATES.map((value) => ({ value, label: t(`triggers.state.${value}`) }))}
@@ -50,7 +50,7 @@ export function AlertsPanel() {
         />
       }
     >
-      <Loaded query={alerts}>
+      <QueryContent query={alerts}>
         {({ items }) =>
           items.length > 0 ? (
             <AlertsTable alerts={items} />
@@ -58,20 +58,20 @@ export function AlertsPanel() {
             <EmptyState title={t("triggers.noAlerts")}>{t("triggers.noAlertsText")}</EmptyState>
           )
         }
-      </Loaded>
+      </QueryContent>
     </Panel>
   );
 }
 
 function AlertsTable({ alerts }: { alerts: readonly Alert[] }) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   return (
     <DataTable stack label={t("triggers.part.alerts")}>
       <thead>
         <tr>
           <th>#</th>
-          <th>{t("triggers.became")}</th>
+          <th>{t("triggers.history")}</th>
           <th>{t("triggers.alert")}</th>
           <th>{t("triggers.host")}</th>
           <th className="right">{t("triggers.sent")}</th>
@@ -107,7 +107,7 @@ function AlertsTable({ alerts }: { alerts: readonly Alert[] }) {
             <td className="num right">{alert.count}</td>
             <td className="num">
               <RelativeTime at={alert.last_at} />{" "}
-              {alert.resolved_at && <span className="dim">{t("triggers.over")}</span>}
+              {alert.resolved_at && <span className="dim">{t("triggers.resolved")}</span>}
             </td>
             <td className="num">
               {alert.incident_id ? (
@@ -123,8 +123,8 @@ function AlertsTable({ alerts }: { alerts: readonly Alert[] }) {
                 </Link>
               )}
             </td>
-            <td className={classes.why}>
-              {alert.reason && sentence(alert.reason)}
+            <td className={classes.reason}>
+              {alert.reason && formatMessage(alert.reason)}
               {alert.state === "started" &&
                 alert.peers.length > 0 &&
                 t("triggers.with", { peers: alert.peers.map((each) => each.name).join(", ") })}

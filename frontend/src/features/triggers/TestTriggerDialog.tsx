@@ -6,15 +6,15 @@ import { labelsOf } from "../../core/hosts/labels";
 import { post, useAction } from "../../lib/queries";
 import { useMessage } from "../../lib/text/i18n";
 import { useTranslation } from "../../lib/text/useTranslation";
-import type { Trigger, TriggerTested } from "./api";
+import type { Trigger, TriggerTest } from "./api";
 import classes from "./triggers.module.css";
 
 /** Form that tests a trigger with labels and displays the result, without starting a capture. */
 export function TestTriggerDialog({ trigger }: { trigger: Trigger }) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const [labels, setLabels] = useState<string[]>(["alertname=HighLatency"]);
-  const [result, setResult] = useState<TriggerTested>();
+  const [result, setResult] = useState<TriggerTest>();
   const test = useAction(
     async () => setResult(await post(`/triggers/${trigger.id}/test`, { labels: labelsOf(labels) })),
     [],
@@ -37,7 +37,7 @@ export function TestTriggerDialog({ trigger }: { trigger: Trigger }) {
             <StatusIcon tone={result.state === "started" ? "ok" : "warn"}>
               {t(`triggers.state.${result.state}`)} {result.host?.name} {result.service}
             </StatusIcon>
-            {result.reason && <span>{sentence(result.reason)}</span>}
+            {result.reason && <span>{formatMessage(result.reason)}</span>}
             {result.peers.length > 0 && (
               <span>{t("triggers.with", { peers: result.peers.map((peer) => peer.name).join(", ") })}</span>
             )}

@@ -157,7 +157,7 @@ export function TriggerDialog({ trigger, channels, onClose }: Props) {
           )}
           {saved && (
             <Button
-              className={classes.apart ?? ""}
+              className={classes.pushRight ?? ""}
               variant={sure ? "filled" : "default"}
               color="red"
               loading={drop.isPending}
@@ -177,7 +177,7 @@ export function TriggerDialog({ trigger, channels, onClose }: Props) {
 function HowToSend({ trigger }: { trigger: Trigger }) {
   const { t } = useTranslation();
   return (
-    <section className={classes.once} role="status" aria-label={t("triggers.howTo")}>
+    <section className={classes.newSecret} role="status" aria-label={t("triggers.howTo")}>
       <p>{trigger.secret ? t("triggers.secretOnce") : t("triggers.howTo")}</p>
       {trigger.secret && <CommandLine text={trigger.secret} />}
       <CommandLine text={`${location.origin}${trigger.path}`} />

@@ -1,7 +1,7 @@
 import { Button, SegmentedControl } from "@mantine/core";
 import { Plus } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
-import { EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
+import { EmptyState, QueryContent, RowSkeleton } from "../../components/EmptyState";
 import { Page, Panel } from "../../components/Page";
 import { usePermission } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
@@ -21,10 +21,10 @@ const FIELDS = { part: choiceField<Part>(PARTS, "triggers"), edit: textField, ad
 /** Triggers, watchers and received alerts. */
 export function TriggersPage() {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const [view, setView] = useUrlState(FIELDS);
   const close = () => setView({ add: false, edit: "" });
-  const manages = may("trigger.manage");
+  const manages = can("trigger.manage");
   const tabs = useRef<HTMLDivElement>(null);
   // On a narrow screen the tabs scroll horizontally, so the current tab is scrolled into view.
   useEffect(() => {
@@ -71,14 +71,14 @@ interface PartProps {
 
 function TriggersPanel({ onAdd, edit, adding, onEdit, onClose }: PartProps) {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const triggers = useTriggers();
-  const channels = useChannels(may("channel.read"));
+  const channels = useChannels(can("channel.read"));
   const edited = triggers.data?.find((trigger) => trigger.id === edit);
   return (
     <>
       <Panel flush>
-        <Loaded query={triggers} skeleton={<RowSkeleton rows={4} height={29} />}>
+        <QueryContent query={triggers} skeleton={<RowSkeleton rows={4} height={29} />}>
           {(rows) =>
             rows.length > 0 ? (
               <TriggersTable triggers={rows} onEdit={onEdit} />
@@ -88,7 +88,7 @@ function TriggersPanel({ onAdd, edit, adding, onEdit, onClose }: PartProps) {
               </EmptyState>
             )
           }
-        </Loaded>
+        </QueryContent>
       </Panel>
       <UnattendedTiers />
       {onEdit && adding && <TriggerDialog channels={channels.data ?? []} onClose={onClose} />}

@@ -15,7 +15,7 @@ interface Props {
 /** Table of triggers: alerts of today by state, last alert, last rejected request, channels and owner. */
 export function TriggersTable({ triggers, onEdit }: Props) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   return (
     <DataTable stack label={t("triggers.part.triggers")}>
       <thead>
@@ -25,7 +25,7 @@ export function TriggersTable({ triggers, onEdit }: Props) {
           <th>{t("captures.state")}</th>
           <th>{t("triggers.today")}</th>
           <th>{t("triggers.lastAlertAt")}</th>
-          <th>{t("triggers.turnedAway")}</th>
+          <th>{t("triggers.lastRejected")}</th>
           <th>{t("triggers.channels")}</th>
           <th>{t("triggers.owner")}</th>
         </tr>
@@ -64,10 +64,10 @@ export function TriggersTable({ triggers, onEdit }: Props) {
             <td className="num">
               <RelativeTime at={trigger.last_alert_at} />
             </td>
-            <td className={classes.why}>
+            <td className={classes.reason}>
               {trigger.rejection_reason ? (
                 <>
-                  <StatusIcon tone="warn">{sentence(trigger.rejection_reason)}</StatusIcon>{" "}
+                  <StatusIcon tone="warn">{formatMessage(trigger.rejection_reason)}</StatusIcon>{" "}
                   <span className="dim">
                     <RelativeTime at={trigger.rejected_at} />
                   </span>

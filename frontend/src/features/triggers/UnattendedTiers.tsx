@@ -2,7 +2,7 @@ import { Button, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { ConfirmDelete } from "../../components/ConfirmDelete";
-import { ErrorLine, Loaded } from "../../components/EmptyState";
+import { ErrorLine, QueryContent } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
 import { Tag, TierTag } from "../../components/StatusIcon";
 import { parseLabel } from "../../core/hosts/labels";
@@ -19,7 +19,7 @@ const labelText = (label: Record<string, string>) =>
 /** Labels of hosts on which unattended captures can exceed the light tier. */
 export function UnattendedTiers() {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const [label, setLabel] = useState("");
   const pair = parseLabel(label);
   const tiers = useQuery({
@@ -32,11 +32,11 @@ export function UnattendedTiers() {
     () => setLabel(""),
   );
   const forbid = useAction((id: string) => remove(`/unattended-tiers/${id}`), [UNATTENDED_TIERS]);
-  const manages = may("tier.allow");
+  const manages = can("tier.allow");
   return (
     <Panel flush title={t("triggers.allowances.title")}>
       <p className={classes.note}>{t("triggers.allowances.text")}</p>
-      <Loaded query={tiers}>
+      <QueryContent query={tiers}>
         {(rows) => (
           <div className={classes.line}>
             {rows.length === 0 && <span className="dim">{t("triggers.allowances.none")}</span>}
@@ -54,7 +54,7 @@ export function UnattendedTiers() {
             ))}
           </div>
         )}
-      </Loaded>
+      </QueryContent>
       {manages && (
         <form
           className={classes.line}

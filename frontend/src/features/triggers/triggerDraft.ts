@@ -18,7 +18,7 @@ export interface TriggerDraft {
   channels: string[];
   enabled: boolean;
   /** Stored options; options without a form field are sent unchanged. */
-  rest: Partial<Trigger["options"]>;
+  otherOptions: Partial<Trigger["options"]>;
 }
 
 /** Return the draft of a trigger, or an empty draft. */
@@ -36,7 +36,7 @@ export function toTriggerDraft(trigger?: Trigger): TriggerDraft {
     hostLabels: options?.host_labels ?? [],
     channels: trigger?.channels.map((channel) => channel.id) ?? [],
     enabled: trigger?.enabled ?? true,
-    rest: options ?? {},
+    otherOptions: options ?? {},
   };
 }
 
@@ -55,7 +55,7 @@ export function toTriggerUpdate(draft: TriggerDraft) {
     enabled: draft.enabled,
     channel_ids: draft.channels,
     options: {
-      ...draft.rest,
+      ...draft.otherOptions,
       seconds: Number(draft.seconds),
       peers: Number(draft.peers),
       cooldown_s: Number(draft.cooldownMin) * 60,

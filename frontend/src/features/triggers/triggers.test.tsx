@@ -2,20 +2,20 @@ import { screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it } from "vitest";
 import { state } from "../../../mock/api";
-import { alerting } from "../../../mock/automation/triggers";
-import { sent } from "../../../mock/server/msw";
+import { mockAlerting } from "../../../mock/automation/triggers";
+import { sentRequests } from "../../../mock/server/msw";
 import { openScreen } from "../../testing/screen";
 
-const first = structuredClone(alerting);
+const first = structuredClone(mockAlerting);
 
 afterEach(() => {
   state.role = "admin";
-  Object.assign(alerting, structuredClone(first));
-  sent.length = 0;
+  Object.assign(mockAlerting, structuredClone(first));
+  sentRequests.length = 0;
 });
 
 const lastBody = (method: string, path: RegExp) =>
-  sent.findLast((request) => request.method === method && path.test(request.path))?.body;
+  sentRequests.findLast((request) => request.method === method && path.test(request.path))?.body;
 
 describe("triggers", () => {
   it("show received alerts by state, and the last rejected request", async () => {

@@ -28,8 +28,8 @@ export function ConditionFields({ draft, kinds, onChange, onRemove }: Props) {
         className={classes.kind ?? ""}
         label={t("watchers.when")}
         data={[
-          { group: t("watchers.group.starts"), items: group(true) },
-          { group: t("watchers.group.crosses"), items: group(false) },
+          { group: t("watchers.conditionGroup.starts"), items: group(true) },
+          { group: t("watchers.conditionGroup.crosses"), items: group(false) },
         ]}
         value={draft.kind}
         allowDeselect={false}
@@ -49,8 +49,8 @@ export function ConditionFields({ draft, kinds, onChange, onRemove }: Props) {
           <Select
             label={t("watchers.op")}
             data={[
-              { value: "over", label: t("watchers.over") },
-              { value: "under", label: t("watchers.under") },
+              { value: "over", label: t("watchers.atOrAbove") },
+              { value: "under", label: t("watchers.atOrBelow") },
             ]}
             value={draft.op}
             allowDeselect={false}
@@ -83,7 +83,7 @@ export function ConditionFields({ draft, kinds, onChange, onRemove }: Props) {
           className={classes.tight ?? ""}
           variant="default"
           onClick={onRemove}
-          aria-label={t("watchers.without")}
+          aria-label={t("watchers.removeCondition")}
         >
           <X size={14} />
         </ActionIcon>

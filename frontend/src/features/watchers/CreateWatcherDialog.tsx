@@ -54,7 +54,11 @@ export function CreateWatcherDialog({ onClose }: { onClose: () => void }) {
     onClose,
   );
   return (
-    <Dialog onClose={onClose} title={t(incident ? "watchers.armForIncident" : "watchers.new")} size="60rem">
+    <Dialog
+      onClose={onClose}
+      title={t(incident ? "watchers.createForIncident" : "watchers.new")}
+      size="60rem"
+    >
       <form
         className={classes.stack}
         onSubmit={(event) => {
@@ -126,11 +130,11 @@ export function CreateWatcherDialog({ onClose }: { onClose: () => void }) {
           maxLength={400}
           onChange={(event) => change({ reason: event.currentTarget.value })}
         />
-        <p className={classes.hint}>{t(`watchers.price.${draft.kind}`)}</p>
+        <p className={classes.hint}>{t(`watchers.costText.${draft.kind}`)}</p>
         <ErrorLine error={save.error} />
         <div className={classes.buttons}>
           <Button type="submit" disabled={!bodies} loading={save.isPending}>
-            {t(`watchers.do.${draft.kind}`)}
+            {t(`watchers.create.${draft.kind}`)}
           </Button>
           <Button variant="default" onClick={onClose}>
             {t("action.cancel")}
@@ -182,7 +186,7 @@ function ConditionalFields({ draft, kinds, onChange }: ConditionalFieldsProps) {
               variant="default"
               onClick={() => onChange({ conditions: [...draft.conditions, emptyCondition(next)] })}
             >
-              {t("watchers.or")}
+              {t("watchers.addCondition")}
             </Button>
           </div>
         )}
@@ -199,7 +203,7 @@ function ConditionalFields({ draft, kinds, onChange }: ConditionalFieldsProps) {
         />
         <NumberInput
           label={t("watchers.seconds")}
-          placeholder={t("watchers.asPlanned")}
+          placeholder={t("watchers.planDefault")}
           min={1}
           max={600}
           value={draft.seconds}

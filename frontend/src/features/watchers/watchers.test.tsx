@@ -2,25 +2,25 @@ import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it } from "vitest";
 import { state } from "../../../mock/api";
-import { watcherState } from "../../../mock/automation/watchers";
+import { mockWatchers } from "../../../mock/automation/watchers";
+import { HOSTS } from "../../../mock/dataset";
 import { INCIDENTS } from "../../../mock/incidents/investigations";
-import { sent } from "../../../mock/server/msw";
-import { HOSTS } from "../../../mock/world";
+import { sentRequests } from "../../../mock/server/msw";
 import type { ConditionKind } from "../../client/models";
 import { openScreen } from "../../testing/screen";
 import { conditionText, lastReading } from "../../widgets/watchers/conditionText";
 import { emptyCondition, emptyDraft, toCondition, toWatcherBodies } from "./watcherDraft";
 
-const first = structuredClone(watcherState);
+const first = structuredClone(mockWatchers);
 
 afterEach(() => {
   state.role = "admin";
-  Object.assign(watcherState, structuredClone(first));
-  sent.length = 0;
+  Object.assign(mockWatchers, structuredClone(first));
+  sentRequests.length = 0;
 });
 
 const lastBody = () =>
-  sent.findLast((request) => request.method === "POST" && /watchers$/.test(request.path))?.body;
+  sentRequests.findLast((request) => request.method === "POST" && /watchers$/.test(request.path))?.body;
 
 describe("a watcher", () => {
   it("is listed with its conditions, its cost and its captures, and can be stopped", async () => {
@@ -44,7 +44,7 @@ describe("a watcher", () => {
 
   it("is created from the page of its host as a conditional capture", async () => {
     const user = userEvent.setup();
-    watcherState.rows = [];
+    mockWatchers.rows = [];
     openScreen(`/hosts/${HOSTS[0]?.id}`);
     await user.click(await screen.findByRole("button", { name: "Create watcher" }));
     const dialog = await screen.findByRole("dialog");
@@ -69,7 +69,7 @@ describe("a watcher", () => {
 
   it("is created as a look-back buffer with a length", async () => {
     const user = userEvent.setup();
-    watcherState.rows = [];
+    mockWatchers.rows = [];
     openScreen(`/hosts/${HOSTS[1]?.id}?dialog=arm&on=${HOSTS[1]?.id}`);
     const dialog = await screen.findByRole("dialog");
     await user.click(within(dialog).getByRole("radio", { name: "Look-back buffer" }));
@@ -79,7 +79,7 @@ describe("a watcher", () => {
 
   it("is created from an incident on each of its hosts", async () => {
     const user = userEvent.setup();
-    watcherState.rows = [];
+    mockWatchers.rows = [];
     openScreen(`/incidents/${INCIDENTS[0]?.id}`);
     await user.click(await screen.findByRole("button", { name: "Create conditional capture" }));
     const dialog = await screen.findByRole("dialog", { name: "Create conditional capture" });
@@ -91,7 +91,9 @@ describe("a watcher", () => {
     await user.click(arm);
     await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
     const hosts = INCIDENTS[0]?.hosts.map((host) => host.id) ?? [];
-    const bodies = sent.filter((request) => request.method === "POST" && /watchers$/.test(request.path));
+    const bodies = sentRequests.filter(
+      (request) => request.method === "POST" && /watchers$/.test(request.path),
+    );
     expect(bodies.map((request) => request.body)).toEqual(
       hosts.map((host) => expect.objectContaining({ host_id: host, incident_id: INCIDENTS[0]?.id })),
     );

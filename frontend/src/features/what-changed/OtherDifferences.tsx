@@ -1,7 +1,7 @@
 import { Collapsible } from "../../components/Collapsible";
 import { DataTable } from "../../components/tables/DataTable";
 import { factText } from "../../core/hosts/facts";
-import { count, number, quantity } from "../../core/text/format";
+import { formatCount, formatNumber, formatQuantity } from "../../core/text/format";
 import { useMessage } from "../../lib/text/i18n";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useNames } from "../../lib/text/useNames";
@@ -13,7 +13,7 @@ import classes from "./WhatChanged.module.css";
 /** Table of event kinds with their counts and rates in both selections, in the order of the server. */
 export function EventsTable({ data }: { data: Differences }) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const time = useTimeFormat();
   return (
     <>
@@ -30,7 +30,7 @@ export function EventsTable({ data }: { data: Differences }) {
           {data.events.map((event) => (
             <tr key={`${event.kind} ${event.severity} ${event.last_ns}`}>
               <td>
-                <span className={classes[`severity_${event.severity}`]}>{sentence(event.title)}</span>
+                <span className={classes[`severity_${event.severity}`]}>{formatMessage(event.title)}</span>
               </td>
               <EventCount n={event.before} perHour={event.before_per_hour} />
               <EventCount n={event.after} perHour={event.after_per_hour} />
@@ -48,7 +48,8 @@ function EventCount({ n, perHour }: { n: number; perHour: number }) {
   const { t } = useTranslation();
   return (
     <td className="num right">
-      {count(n)} {n > 0 && <span className="dim">{t("whatChanged.perHour", { rate: number(perHour) })}</span>}
+      {formatCount(n)}{" "}
+      {n > 0 && <span className="dim">{t("whatChanged.perHour", { rate: formatNumber(perHour) })}</span>}
     </td>
   );
 }
@@ -155,9 +156,9 @@ export function UnmatchedSeries({ data }: { data: Differences }) {
                         {names.metric(item.metric)}{" "}
                         <span className="dim">{Object.values(item.labels).join(", ")}</span>
                       </td>
-                      <td className="num right">{quantity(item.mean, item.unit)}</td>
+                      <td className="num right">{formatQuantity(item.mean, item.unit)}</td>
                       <td className="num right dim">
-                        {quantity(item.min, item.unit)} – {quantity(item.max, item.unit)}
+                        {formatQuantity(item.min, item.unit)} – {formatQuantity(item.max, item.unit)}
                       </td>
                     </tr>
                   ))}
@@ -171,7 +172,7 @@ export function UnmatchedSeries({ data }: { data: Differences }) {
         ({ id, ids }) =>
           ids.length > 0 && (
             <Collapsible key={id} id={id} title={t(`whatChanged.${id}`)} count={ids.length}>
-              <p className={classes.rest}>{ids.map(names.metric).join(" · ")}</p>
+              <p className={classes.note}>{ids.map(names.metric).join(" · ")}</p>
             </Collapsible>
           ),
       )}
@@ -182,5 +183,5 @@ export function UnmatchedSeries({ data }: { data: Differences }) {
 function Rest({ total, listed }: { total: number; listed: number }) {
   const { t } = useTranslation();
   if (total <= listed) return null;
-  return <p className={classes.rest}>{t("changes.more", { count: total - listed })}</p>;
+  return <p className={classes.note}>{t("changes.more", { count: total - listed })}</p>;
 }

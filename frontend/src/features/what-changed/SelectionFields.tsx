@@ -1,13 +1,13 @@
 import { Select } from "@mantine/core";
 import type { Host } from "../../client/models";
 import { TimeField } from "../../components/fields/TimeField";
-import { duration } from "../../core/text/format";
+import { formatDuration } from "../../core/text/format";
 import { isoToNs } from "../../core/time/clock";
 import type { Range } from "../../core/time/range";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useNames } from "../../lib/text/useNames";
 import { useTranslation } from "../../lib/text/useTranslation";
-import { finishedRuns, rangeOf, runAt } from "../../widgets/timeline/changes/selections";
+import { findRunByRange, listFinishedRuns, rangeOf } from "../../widgets/timeline/changes/selections";
 import type { Selection } from "../../widgets/timeline/changes/useDifferences";
 import { useOverview } from "../../widgets/timeline/useTimelineData";
 import classes from "./WhatChanged.module.css";
@@ -28,9 +28,9 @@ export function SelectionFields({ side, hosts, host, selection, onChange }: Prop
   const { t } = useTranslation();
   const time = useTimeFormat();
   const names = useNames();
-  const runs = finishedRuns(useOverview(host).data?.runs ?? []);
+  const runs = listFinishedRuns(useOverview(host).data?.runs ?? []);
   const range = selection?.range;
-  const chosen = runAt(runs, range);
+  const chosen = findRunByRange(runs, range);
   const type = (change: Partial<Record<"from" | "to", string>>) => {
     if (!range) return;
     const from = change.from === undefined ? range.from : isoToNs(change.from);
@@ -44,7 +44,7 @@ export function SelectionFields({ side, hosts, host, selection, onChange }: Prop
           {side.toUpperCase()}
         </span>{" "}
         {t(`whatChanged.side.${side}`)}
-        {range && <span className="num dim"> · {duration(range.to - range.from)}</span>}
+        {range && <span className="num dim"> · {formatDuration(range.to - range.from)}</span>}
       </legend>
       <Select
         label={t("whatChanged.host")}

@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import { Link } from "../../components/Link";
 import { DataTable } from "../../components/tables/DataTable";
 import { rowKey } from "../../core/charts/tracks";
-import { number, quantity } from "../../core/text/format";
+import { formatNumber, formatQuantity } from "../../core/text/format";
 import { formatRange } from "../../core/time/range";
 import { useMetrics } from "../../lib/queries";
 import { useLocalized } from "../../lib/text/i18n";
@@ -27,7 +27,7 @@ interface Props {
 /** Table of the series that differ, largest difference first; the title links to the timeline. */
 export function SeriesTable({ data, before, after }: Props) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const names = useNames();
   const metrics = useMetrics().data;
   const [{ q }, set] = useUrlState(FIELDS);
@@ -35,7 +35,7 @@ export function SeriesTable({ data, before, after }: Props) {
   const describe = (item: SeriesDifference) => {
     const labels = Object.values(item.labels).join(", ");
     const column = item.column === null ? "" : `${item.axis} ${item.column}`;
-    const group = pick(known.get(item.metric)?.track.group_title);
+    const group = localize(known.get(item.metric)?.track.group_title);
     return { title: names.metric(item.metric), group, where: [labels, column].filter(Boolean).join(" · ") };
   };
   const needle = q.trim().toLowerCase();
@@ -79,12 +79,12 @@ export function SeriesTable({ data, before, after }: Props) {
         <tbody>
           {rows.map(({ item, title, group, where }) => (
             <tr key={`${item.metric} ${JSON.stringify(item.labels)}`}>
-              <td className={classes.what}>
+              <td className={classes.metric}>
                 <Link
                   to="/hosts/$hostId"
                   params={{ hostId: after.host }}
                   search={search(item)}
-                  title={`${item.metric}\n${pick(known.get(item.metric)?.meaning)}`}
+                  title={`${item.metric}\n${localize(known.get(item.metric)?.meaning)}`}
                 >
                   {title}
                 </Link>{" "}
@@ -103,7 +103,7 @@ export function SeriesTable({ data, before, after }: Props) {
               <td className="num right">
                 <Amount side={item.after} unit={item.unit} />
               </td>
-              <td className="num right">{changeText(item)}</td>
+              <td className="num right">{formatChange(item)}</td>
               <td>
                 <Steps steps={item.steps} />
               </td>
@@ -111,9 +111,9 @@ export function SeriesTable({ data, before, after }: Props) {
           ))}
         </tbody>
       </DataTable>
-      {rows.length === 0 && <p className={classes.rest}>{t("whatChanged.noMatch", { text: q })}</p>}
+      {rows.length === 0 && <p className={classes.note}>{t("whatChanged.noMatch", { text: q })}</p>}
       {data.series_changed > data.series.length && (
-        <p className={classes.rest}>
+        <p className={classes.note}>
           {t("whatChanged.more", { count: data.series_changed - data.series.length })}
         </p>
       )}
@@ -123,20 +123,20 @@ export function SeriesTable({ data, before, after }: Props) {
 
 function Amount({ side, unit }: { side: SeriesDifference["before"]; unit: string }) {
   const { t } = useTranslation();
-  const extremes = `${quantity(side.min, unit)} – ${quantity(side.max, unit)}`;
+  const extremes = `${formatQuantity(side.min, unit)} – ${formatQuantity(side.max, unit)}`;
   return (
     <span title={t("whatChanged.values", { range: extremes, count: side.n })}>
-      {quantity(side.mean, unit)}
+      {formatQuantity(side.mean, unit)}
     </span>
   );
 }
 
 /** Return the change as "+41 %" for ratios below 3, else as "× 12"; without a ratio, the difference in the unit. */
-export function changeText({ before, after, ratio, unit }: SeriesDifference): string {
+export function formatChange({ before, after, ratio, unit }: SeriesDifference): string {
   const sign = after.mean >= before.mean ? "+" : "−";
-  if (ratio === null) return `${sign}${quantity(Math.abs(after.mean - before.mean), unit)}`;
-  if (ratio >= 3) return `× ${number(ratio)}`;
-  return `${sign}${number(Math.abs(ratio - 1) * 100)}\u2009%`;
+  if (ratio === null) return `${sign}${formatQuantity(Math.abs(after.mean - before.mean), unit)}`;
+  if (ratio >= 3) return `× ${formatNumber(ratio)}`;
+  return `${sign}${formatNumber(Math.abs(ratio - 1) * 100)}\u2009%`;
 }
 
 /** Bar of the change in steps; the scale is logarithmic, so that 2 steps and 100 steps are both visible. */
@@ -151,7 +151,7 @@ function Steps({ steps }: { steps: number | null }) {
   const size = Math.abs(steps);
   const width = (Math.log(1 + size) / Math.log(1 + MAX_STEPS)) * 100;
   const limit = size >= MAX_STEPS ? (steps > 0 ? "≥ " : "≤ ") : "";
-  const text = `${limit}${steps > 0 ? "+" : "−"}${number(size)}`;
+  const text = `${limit}${steps > 0 ? "+" : "−"}${formatNumber(size)}`;
   return (
     <span className={classes.steps} title={t("whatChanged.stepsText")}>
       <span className={classes.stepsBar}>

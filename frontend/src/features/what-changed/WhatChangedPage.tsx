@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { ArrowLeftRight } from "lucide-react";
 import { useMemo } from "react";
-import { BlockSkeleton, EmptyState, Loaded } from "../../components/EmptyState";
+import { BlockSkeleton, EmptyState, QueryContent } from "../../components/EmptyState";
 import { ButtonLink } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
 import { Tabs } from "../../components/Tabs";
@@ -9,8 +9,13 @@ import { formatRange } from "../../core/time/range";
 import { useHosts, useProfiles } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { choiceField, rangeField, textField, useUrlState } from "../../lib/urlState";
-import { bestProfile } from "../../widgets/timeline/BrushBar";
-import { defaultAfter, defaultBefore, finishedRuns, runAt } from "../../widgets/timeline/changes/selections";
+import { findBestProfile } from "../../widgets/timeline/BrushBar";
+import {
+  chooseAfter,
+  chooseBefore,
+  findRunByRange,
+  listFinishedRuns,
+} from "../../widgets/timeline/changes/selections";
 import {
   type Differences,
   type Selection,
@@ -38,16 +43,16 @@ export function WhatChangedPage() {
   const afterRuns = useOverview(afterHost).data?.runs;
   const beforeRuns = useOverview(beforeHost).data?.runs;
   const after = useMemo<Selection | undefined>(() => {
-    const range = state.b ?? (afterRuns && defaultAfter(afterRuns));
+    const range = state.b ?? (afterRuns && chooseAfter(afterRuns));
     return range && { host: afterHost, range };
   }, [state.b, afterRuns, afterHost]);
   const before = useMemo<Selection | undefined>(() => {
     const defaultRange =
       after &&
       beforeRuns &&
-      defaultBefore(beforeRuns, after.range, {
+      chooseBefore(beforeRuns, after.range, {
         sameHost: beforeHost === afterHost,
-        plan: runAt(afterRuns ?? [], after.range)?.plan,
+        plan: findRunByRange(afterRuns ?? [], after.range)?.plan,
       });
     const range = state.c ?? defaultRange;
     return range && { host: beforeHost, range };
@@ -55,7 +60,7 @@ export function WhatChangedPage() {
   const query = useDifferences(before, after, MAX_SERIES);
   const swap = () =>
     set({ host: beforeHost, base: afterHost, b: before?.range, c: after?.range }, { push: true });
-  const hasRuns = afterRuns && finishedRuns(afterRuns).length > 0;
+  const hasRuns = afterRuns && listFinishedRuns(afterRuns).length > 0;
   return (
     <Page
       title={t("whatChanged.title")}
@@ -96,13 +101,13 @@ export function WhatChangedPage() {
       ) : after && beforeRuns && !before ? (
         <EmptyState title={t("whatChanged.noBefore")}>{t("whatChanged.noBeforeText")}</EmptyState>
       ) : (
-        <Loaded query={query} skeleton={<BlockSkeleton height={560} />}>
+        <QueryContent query={query} skeleton={<BlockSkeleton height={560} />}>
           {(data) => (
             <div className={query.isPlaceholderData ? classes.waiting : undefined}>
               {before && after && <Results data={data} before={before} after={after} />}
             </div>
           )}
-        </Loaded>
+        </QueryContent>
       )}
     </Page>
   );
@@ -182,8 +187,8 @@ function Functions({ before, after }: { before: Selection; after: Selection }) {
   const { t } = useTranslation();
   const first = useProfiles({ host: before.host });
   const second = useProfiles({ host: after.host });
-  const a = bestProfile(first.data ?? [], before.range);
-  const b = bestProfile(second.data ?? [], after.range);
+  const a = findBestProfile(first.data ?? [], before.range);
+  const b = findBestProfile(second.data ?? [], after.range);
   const missing = [!a && "A", !b && "B"].filter(Boolean).join(", ");
   return (
     <Panel>

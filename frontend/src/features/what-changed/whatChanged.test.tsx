@@ -1,17 +1,22 @@
 import { fireEvent, screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import { answerInstead, sent } from "../../../mock/server/msw";
-import { HOSTS, TAKEN } from "../../../mock/world";
+import { HOSTS, TAKEN_CAPTURES } from "../../../mock/dataset";
+import { overrideAnswer, sentRequests } from "../../../mock/server/msw";
 import { openScreen } from "../../testing/screen";
 import type { CaptureBlock } from "../../widgets/timeline/api";
-import { defaultAfter, defaultBefore, finishedRuns, runAt } from "../../widgets/timeline/changes/selections";
+import {
+  chooseAfter,
+  chooseBefore,
+  findRunByRange,
+  listFinishedRuns,
+} from "../../widgets/timeline/changes/selections";
 import type { SeriesDifference } from "../../widgets/timeline/changes/useDifferences";
-import { changeText } from "./SeriesTable";
+import { formatChange } from "./SeriesTable";
 import { linePath } from "./Sparkline";
 
 const HOST = HOSTS[2] as (typeof HOSTS)[number];
 const OTHER = HOSTS[3] as (typeof HOSTS)[number];
-const query = () => sent.filter((request) => request.path.endsWith("/differences")).at(-1)?.query;
+const query = () => sentRequests.filter((request) => request.path.endsWith("/differences")).at(-1)?.query;
 
 const run = (id: number, from: number, plan = "triage", state = "done", collectors = 50): CaptureBlock => ({
   run_id: `run-${id}`,
@@ -30,27 +35,27 @@ describe("the selections of a comparison", () => {
   const runs = [run(1, 1e12), run(2, 2e12, "cpu"), run(3, 3e12), run(4, 4e12, "triage", "failed")];
 
   it("default to the newest run and the run of the same plan before it", () => {
-    const after = defaultAfter(runs);
+    const after = chooseAfter(runs);
     expect(after).toEqual({ from: 3e12, to: 3e12 + 60e9 });
-    expect(finishedRuns(runs).map(({ number }) => number)).toEqual([3, 2, 1]);
-    expect(runAt(runs, after)?.number).toBe(3);
+    expect(listFinishedRuns(runs).map(({ number }) => number)).toEqual([3, 2, 1]);
+    expect(findRunByRange(runs, after)?.number).toBe(3);
     if (!after) throw new Error("no run");
-    expect(defaultBefore(runs, after, { sameHost: true, plan: "triage" })?.from).toBe(1e12);
-    expect(defaultBefore(runs, after, { sameHost: true, plan: "sched" })?.from).toBe(2e12);
+    expect(chooseBefore(runs, after, { sameHost: true, plan: "triage" })?.from).toBe(1e12);
+    expect(chooseBefore(runs, after, { sameHost: true, plan: "sched" })?.from).toBe(2e12);
   });
 
   it("leave out runs of few collectors, such as later stages of a diagnosis", () => {
     const stages = [run(1, 1e12, "custom"), run(2, 2e12, "custom"), run(3, 3e12, "custom", "done", 9)];
-    const after = defaultAfter(stages);
+    const after = chooseAfter(stages);
     expect(after?.from).toBe(2e12);
     if (!after) throw new Error("no run");
-    expect(defaultBefore(stages, after, { sameHost: true, plan: "custom" })?.from).toBe(1e12);
+    expect(chooseBefore(stages, after, { sameHost: true, plan: "custom" })?.from).toBe(1e12);
   });
 
   it("default to the nearest run on another host", () => {
     const after = { from: 1.9e12, to: 2e12 };
-    expect(defaultBefore(runs, after, { sameHost: false, plan: undefined })?.from).toBe(2e12);
-    expect(defaultBefore([], after, { sameHost: false, plan: undefined })).toBeUndefined();
+    expect(chooseBefore(runs, after, { sameHost: false, plan: undefined })?.from).toBe(2e12);
+    expect(chooseBefore([], after, { sameHost: false, plan: undefined })).toBeUndefined();
   });
 });
 
@@ -71,10 +76,10 @@ describe("a difference", () => {
   });
 
   it("is a percentage, a factor from three times on, and an amount where nothing was before", () => {
-    expect(changeText(difference(50, 70, 1.4))).toBe("+40\u2009%");
-    expect(changeText(difference(70, 35, 0.5))).toBe("−50\u2009%");
-    expect(changeText(difference(10, 80, 8))).toBe("× 8");
-    expect(changeText(difference(0, 80, null))).toBe("+80\u2009%");
+    expect(formatChange(difference(50, 70, 1.4))).toBe("+40\u2009%");
+    expect(formatChange(difference(70, 35, 0.5))).toBe("−50\u2009%");
+    expect(formatChange(difference(10, 80, 8))).toBe("× 8");
+    expect(formatChange(difference(0, 80, null))).toBe("+80\u2009%");
   });
 
   it("is drawn without a line across missing values", () => {
@@ -90,7 +95,7 @@ describe("what changed", () => {
     const table = await screen.findByRole("region", { name: "Series" });
     const rows = within(table).getAllByRole("row");
     expect(rows.length).toBeGreaterThan(3);
-    const last = TAKEN.at(-1);
+    const last = TAKEN_CAPTURES.at(-1);
     expect(Number(query()?.get("after_from_ns"))).toBeCloseTo((last?.from ?? 0) * 1e9, -9);
     expect(query()?.get("before_host")).toBe(HOST.id);
     expect(Number(query()?.get("before_to_ns"))).toBeLessThanOrEqual(Number(query()?.get("after_from_ns")));
@@ -122,7 +127,7 @@ describe("what changed", () => {
   });
 
   it("states why nothing is compared", async () => {
-    answerInstead(({ path }) =>
+    overrideAnswer(({ path }) =>
       path.endsWith("/differences")
         ? { status: 422, body: { status: 422, title: "", detail: "Both selections are the same.", key: "" } }
         : undefined,

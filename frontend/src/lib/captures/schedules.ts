@@ -1,4 +1,4 @@
-import { keepPreviousData, skipToken, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions, skipToken, useQuery } from "@tanstack/react-query";
 import type { Cadence } from "../../client/models";
 import type { RequestBody } from "../../client/paths";
 import { fetchAll, get, post } from "../queries";
@@ -20,7 +20,7 @@ export const useSchedules = () =>
     refetchInterval: WATCH_MS,
   });
 
-export const useWindows = (include_ended: boolean) =>
+export const useMaintenanceWindows = (include_ended: boolean) =>
   useQuery({
     queryKey: [...scheduleKeys.windows, include_ended],
     queryFn: () => fetchAll("/maintenance-windows", { include_ended }),
@@ -29,7 +29,7 @@ export const useWindows = (include_ended: boolean) =>
   });
 
 /** Fetch the due times of a cadence, again after each change of it. The server stores nothing. */
-export const useCadence = (
+export const useCadencePreview = (
   cadence: Cadence | undefined,
   target: RequestBody<"post", "/schedules/preview">["target"],
 ) =>
@@ -42,14 +42,14 @@ export const useCadence = (
     retry: false,
   });
 
+export const oncallQuery = queryOptions({
+  queryKey: scheduleKeys.oncall,
+  queryFn: () => get("/oncall"),
+  staleTime: ONCALL_MS / 2,
+});
+
 /** Fetch who is on call now, for the header of each page. */
-export const useOncall = () =>
-  useQuery({
-    queryKey: scheduleKeys.oncall,
-    queryFn: () => get("/oncall"),
-    refetchInterval: ONCALL_MS,
-    staleTime: ONCALL_MS / 2,
-  });
+export const useOncall = () => useQuery({ ...oncallQuery, refetchInterval: ONCALL_MS });
 
 export const useRotations = () =>
   useQuery({
@@ -59,7 +59,7 @@ export const useRotations = () =>
   });
 
 /** Fetch the users who can be on call. `enabled` must be false without the permission to do so. */
-export const useColleagues = (enabled: boolean) =>
+export const useOncallCandidates = (enabled: boolean) =>
   useQuery({
     queryKey: [...scheduleKeys.oncall, "people"],
     queryFn: () => get("/oncall/candidates"),

@@ -1,14 +1,15 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import type { Capture, RunState, RunSummary } from "../../client/models";
+import { parseVisibleJson } from "../../core/text/visibleJson";
 import { get } from "../api";
-import { isActive, keys } from "../queries";
-import { usePaused } from "../usePaused";
+import { isActive, queryKeys } from "../queries";
+import { useStreamPause } from "../useStreamPause";
 
 export type Link = "live" | "paused" | "ended";
 
 /** Return the capture with `run` replaced or appended. */
-export function withRun(capture: Capture, run: RunSummary): Capture {
+export function replaceRun(capture: Capture, run: RunSummary): Capture {
   const exists = capture.runs.some((item) => item.id === run.id);
   return {
     ...capture,
@@ -25,10 +26,10 @@ const POLL_MS = 2000;
  */
 export function useCaptureStream(id: string) {
   const cache = useQueryClient();
-  const [paused, pause] = usePaused();
+  const [paused, pause] = useStreamPause();
   const received = useRef(new Map<string, number>());
   const query = useQuery({
-    queryKey: keys.capture(id),
+    queryKey: queryKeys.capture(id),
     queryFn: async () => {
       const capture = await get(`/captures/${id}`);
       for (const run of capture.runs) received.current.set(run.id, performance.now());
@@ -41,12 +42,12 @@ export function useCaptureStream(id: string) {
     if (!active || paused) return;
     const source = new EventSource(`/api/v1/captures/${id}/progress`);
     const change = (edit: (capture: Capture) => Capture) =>
-      cache.setQueryData<Capture>(keys.capture(id), (before) => (before ? edit(before) : before));
+      cache.setQueryData<Capture>(queryKeys.capture(id), (before) => (before ? edit(before) : before));
     source.addEventListener("run", (event) => {
       const run = parse<RunSummary>(event);
       if (!run) return;
       received.current.set(run.id, performance.now());
-      change((capture) => withRun(capture, run));
+      change((capture) => replaceRun(capture, run));
     });
     source.addEventListener("capture", (event) => {
       const update = parse<{ state: RunState }>(event);
@@ -54,8 +55,8 @@ export function useCaptureStream(id: string) {
       change((capture) => ({ ...capture, state: update.state }));
       if (!isActive(update.state)) {
         source.close();
-        void cache.invalidateQueries({ queryKey: keys.captures });
-        void cache.invalidateQueries({ queryKey: keys.hosts });
+        void cache.invalidateQueries({ queryKey: queryKeys.captures });
+        void cache.invalidateQueries({ queryKey: queryKeys.hosts });
       }
     });
     source.addEventListener("error", () => {
@@ -72,7 +73,7 @@ export function useCaptureStream(id: string) {
 
 function parse<T>(event: Event): T | undefined {
   try {
-    return JSON.parse((event as MessageEvent<string>).data) as T;
+    return parseVisibleJson((event as MessageEvent<string>).data) as T;
   } catch {
     return undefined;
   }

@@ -15,7 +15,7 @@ export const useComments = (incident: Incident) =>
   });
 
 /** Fetch the users that a comment can mention. `enabled` is false until the user types an @. */
-export const usePeople = (incident: string, enabled: boolean) =>
+export const useMentionableUsers = (incident: string, enabled: boolean) =>
   useQuery({
     queryKey: [...incidentKeys.detail(incident), "people"],
     queryFn: () => get(`/incidents/${incident}/people`),

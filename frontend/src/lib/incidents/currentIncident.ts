@@ -2,12 +2,12 @@
 
 const KEY = "culprit.incident";
 
-export interface Current {
+export interface CurrentIncident {
   readonly incident: string;
   readonly step: string;
 }
 
-export function rememberIncident(current: Current): void {
+export function rememberIncident(current: CurrentIncident): void {
   try {
     sessionStorage.setItem(KEY, JSON.stringify(current));
   } catch {
@@ -15,9 +15,9 @@ export function rememberIncident(current: Current): void {
   }
 }
 
-export function currentIncident(): Current | undefined {
+export function getCurrentIncident(): CurrentIncident | undefined {
   try {
-    const stored = JSON.parse(sessionStorage.getItem(KEY) ?? "null") as Partial<Current> | null;
+    const stored = JSON.parse(sessionStorage.getItem(KEY) ?? "null") as Partial<CurrentIncident> | null;
     return stored?.incident ? { incident: stored.incident, step: stored.step ?? "" } : undefined;
   } catch {
     return undefined;

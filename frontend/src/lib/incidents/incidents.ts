@@ -1,8 +1,8 @@
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useState } from "react";
 import type * as I from "../../client/models";
 import type { RequestBody, SubPath } from "../../client/paths";
-import { ApiError, call, get } from "../api";
+import { ApiError, callApi, get } from "../api";
 
 export const incidentKeys = {
   all: ["incidents"] as const,
@@ -17,25 +17,25 @@ const LIST = 200;
 const LIST_POLL_MS = 30_000;
 
 /** Fetch the newest incidents, at most LIST. */
-export const useIncidents = () =>
-  useQuery({
-    queryKey: incidentKeys.list,
-    queryFn: () => get("/incidents", { limit: LIST }).then((page) => page.items),
-    refetchInterval: LIST_POLL_MS,
-  });
+export const incidentsQuery = queryOptions({
+  queryKey: incidentKeys.list,
+  queryFn: () => get("/incidents", { limit: LIST }).then((page) => page.items),
+});
+
+export const useIncidents = () => useQuery({ ...incidentsQuery, refetchInterval: LIST_POLL_MS });
+
+export const incidentQuery = (id: string) =>
+  queryOptions({ queryKey: incidentKeys.detail(id), queryFn: () => get(`/incidents/${id}`) });
 
 export const useIncident = (id: string, pollMs: number | false = false) =>
-  useQuery({
-    queryKey: incidentKeys.detail(id),
-    queryFn: () => get(`/incidents/${id}`),
-    refetchInterval: pollMs,
-    enabled: id !== "",
-  });
+  useQuery({ ...incidentQuery(id), refetchInterval: pollMs, enabled: id !== "" });
+
+export const journalQuery = (id: string) =>
+  queryOptions({ queryKey: incidentKeys.journal(id), queryFn: () => get(`/incidents/${id}/journal`) });
 
 export const useJournal = (id: string, pollMs: number | false = false) =>
   useQuery({
-    queryKey: incidentKeys.journal(id),
-    queryFn: () => get(`/incidents/${id}/journal`),
+    ...journalQuery(id),
     refetchInterval: pollMs,
     placeholderData: keepPreviousData,
   });
@@ -57,7 +57,7 @@ export const useMutes = (host: string, enabled: boolean) =>
   });
 
 /** Fetch how often each cause was named and how often it was correct, as a Map by cause id. */
-export const useOutcomes = () =>
+export const useCauseOutcomes = () =>
   useQuery({
     queryKey: incidentKeys.outcomes,
     queryFn: () =>
@@ -73,7 +73,7 @@ export const isVersionConflict = (error: unknown): error is ApiError =>
 type WriteMethod = "POST" | "PATCH" | "DELETE";
 type WritePath<M extends WriteMethod> = SubPath<Lowercase<M>, "/incidents/{incident_id}">;
 
-/** Body of a write without the version, which `useWrite` adds. */
+/** Body of a write without the version, which `useIncidentWrite` adds. */
 type WriteBody<M extends WriteMethod, P extends WritePath<M>> =
   RequestBody<Lowercase<M>, `/incidents/${string}${P}`> extends infer Body extends object
     ? Omit<Body, "version">
@@ -97,7 +97,7 @@ interface SentWrite {
  *
  * With `held`, writes send the version at the first render (for dialogs), else the current version (for buttons).
  */
-export function useWrite(
+export function useIncidentWrite(
   incident: Pick<I.Incident, "id" | "version">,
   after?: (now: I.Incident | undefined) => void,
   held = false,
@@ -108,7 +108,7 @@ export function useWrite(
   const refresh = useCallback(() => cache.invalidateQueries({ queryKey: incidentKeys.all }), [cache]);
   const mutation = useMutation({
     mutationFn: ({ write, version }: { write: SentWrite; version: number }) =>
-      call<I.Incident | undefined>(write.method, `/incidents/${incident.id}${write.path}`, {
+      callApi<I.Incident | undefined>(write.method, `/incidents/${incident.id}${write.path}`, {
         body: { ...write.body, version },
       }),
     onSuccess: async (now) => {
@@ -144,4 +144,4 @@ export function useWrite(
     reset: mutation.reset,
   };
 }
-export type WriteState = ReturnType<typeof useWrite>;
+export type IncidentWrite = ReturnType<typeof useIncidentWrite>;

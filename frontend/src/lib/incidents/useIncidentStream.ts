@@ -1,7 +1,8 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
-import type { Incident, Named } from "../../client/models";
-import { usePaused } from "../usePaused";
+import type { HostRef, Incident } from "../../client/models";
+import { parseVisibleJson } from "../../core/text/visibleJson";
+import { useStreamPause } from "../useStreamPause";
 import { incidentKeys, useIncident } from "./incidents";
 
 const POLL_MS = 3000;
@@ -12,7 +13,7 @@ const POLL_MS = 3000;
  */
 export function useIncidentStream(id: string) {
   const cache = useQueryClient();
-  const [paused, pause] = usePaused();
+  const [paused, pause] = useStreamPause();
   const query = useIncident(id, paused ? POLL_MS : false);
   const loaded = query.data !== undefined;
   useEffect(() => {
@@ -31,11 +32,11 @@ export function useIncidentStream(id: string) {
         refresh();
     });
     source.addEventListener("presence", (event) => {
-      const present = parse<{ people: Named[] }>(event)?.people;
+      const present = parse<{ people: HostRef[] }>(event)?.people;
       if (present)
         cache.setQueryData<Incident>(
           incidentKeys.detail(id),
-          (before) => before && withParticipants(before, present),
+          (before) => before && setParticipants(before, present),
         );
     });
     source.addEventListener("error", () => {
@@ -52,7 +53,7 @@ export function useIncidentStream(id: string) {
 }
 
 /** Return the incident with `here` as its present participants, first in the list; all others are absent. */
-export function withParticipants(incident: Incident, here: readonly Named[]): Incident {
+export function setParticipants(incident: Incident, here: readonly HostRef[]): Incident {
   const absent = incident.people.filter((person) => !here.some((each) => each.id === person.id));
   return {
     ...incident,
@@ -65,7 +66,7 @@ export function withParticipants(incident: Incident, here: readonly Named[]): In
 
 function parse<T>(event: Event): T | undefined {
   try {
-    return JSON.parse((event as MessageEvent<string>).data) as T;
+    return parseVisibleJson((event as MessageEvent<string>).data) as T;
   } catch {
     return undefined;
   }

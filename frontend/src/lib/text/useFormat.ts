@@ -11,16 +11,16 @@ export function useTimeFormat() {
       zoneName: zone === "utc" ? "UTC" : Intl.DateTimeFormat().resolvedOptions().timeZone,
       /** Date and time of UTC nanoseconds. */
       instant: (ns: number | null | undefined, stepNs?: number) =>
-        ns === null || ns === undefined ? "–" : clock.instant(ns, zone, stepNs),
+        ns === null || ns === undefined ? "–" : clock.formatInstant(ns, zone, stepNs),
       /** Time of day of UTC nanoseconds. */
-      time: (ns: number, stepNs?: number) => clock.timeOfDay(ns, zone, stepNs),
+      time: (ns: number, stepNs?: number) => clock.formatTimeOfDay(ns, zone, stepNs),
       /** Date and time of an ISO 8601 text. */
       iso: (text: string | null | undefined) => {
         const ns = clock.isoToNs(text);
-        return ns === undefined ? "–" : clock.instant(ns, zone);
+        return ns === undefined ? "–" : clock.formatInstant(ns, zone);
       },
       ticks: (from: number, to: number, width: number, apart?: number) =>
-        clock.ticks(from, to, width, zone, apart),
+        clock.createTimeTicks(from, to, width, zone, apart),
     }),
     [zone],
   );

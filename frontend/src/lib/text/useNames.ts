@@ -1,6 +1,6 @@
 import { useCallback } from "react";
 import { type SubjectMap, subjectParts } from "../../core/hosts/subject";
-import { measureParts } from "../../core/text/figures";
+import { parseMeasure } from "../../core/text/figures";
 import type { MessageLike } from "../../core/text/messages";
 import { useCauses, useCollectors, useMetrics, usePlans, useRules } from "../queries";
 import { useLocalized } from "./i18n";
@@ -13,7 +13,7 @@ import { useTranslation } from "./useTranslation";
  */
 export function useNames() {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const queries = {
     rules: useRules(),
     causes: useCauses(),
@@ -27,39 +27,39 @@ export function useNames() {
   const ready = Object.values(queries).every((item) => !item.isPending);
   const plans = usePlans().data;
   const rule = useCallback(
-    (id: string) => pick(rules?.get(id)?.title) || (ready ? id : ""),
-    [rules, pick, ready],
+    (id: string) => localize(rules?.get(id)?.title) || (ready ? id : ""),
+    [rules, localize, ready],
   );
   const cause = useCallback(
-    (id: string) => pick(causes?.get(id)?.title) || (ready ? id : ""),
-    [causes, pick, ready],
+    (id: string) => localize(causes?.get(id)?.title) || (ready ? id : ""),
+    [causes, localize, ready],
   );
   const collector = useCallback(
-    (id: string) => pick(collectors?.find((collector) => collector.id === id)?.title) || id,
-    [collectors, pick],
+    (id: string) => localize(collectors?.find((collector) => collector.id === id)?.title) || id,
+    [collectors, localize],
   );
   const metric = useCallback(
-    (id: string) => pick(metrics?.find((metric) => metric.id === id)?.title) || id,
-    [metrics, pick],
+    (id: string) => localize(metrics?.find((metric) => metric.id === id)?.title) || id,
+    [metrics, localize],
   );
   const measure = useCallback(
     (id: string, ofRule?: string) => {
       const known = rules?.get(ofRule ?? "");
       const own = known?.thresholds.find((threshold) => threshold.measure === id)?.title;
-      if (own) return pick(own);
-      const { metric: name, labels, axis, how } = measureParts(id);
+      if (own) return localize(own);
+      const { metric: name, labels, axis, how } = parseMeasure(id);
       const related = known?.related.find((item) => item.measure === id)?.title;
-      if (related && !how) return pick(related);
+      if (related && !how) return localize(related);
       const where = [labels, axis].filter(Boolean).join(" ");
       const title = where ? `${metric(name)} (${where})` : metric(name);
-      return how && how !== "mean" ? t(`findings.how.${how}`, { title }) : title;
+      return how && how !== "mean" ? t(`findings.aggregation.${how}`, { title }) : title;
     },
-    [rules, metric, pick, t],
+    [rules, metric, localize, t],
   );
   const plan = useCallback(
     (id: string) =>
-      id === "custom" ? t("captures.custom") : pick(plans?.find((plan) => plan.id === id)?.title) || id,
-    [plans, pick, t],
+      id === "custom" ? t("captures.custom") : localize(plans?.find((plan) => plan.id === id)?.title) || id,
+    [plans, localize, t],
   );
   /** Return one text for each part of a subject; see `subjectParts`. */
   const subject = useCallback(

@@ -1,5 +1,7 @@
-import { useTranslation as useI18next } from "react-i18next";
+import { useMemo } from "react";
+import { translateKey } from "../../core/text/translate";
 import type { TextVariables } from "../../i18n/texts";
+import { useCatalog } from "./i18n";
 
 export type TextKey = keyof TextVariables;
 
@@ -18,5 +20,12 @@ export type Translate = <Key extends TextKey>(
 
 /** Return the translation function `t`; keys and variables are type-checked. */
 export function useTranslation(): { t: Translate } {
-  return useI18next() as { t: Translate };
+  const { locale, texts } = useCatalog();
+  return useMemo(
+    () => ({
+      t: ((key: string, values?: Readonly<Record<string, string | number>>) =>
+        translateKey(texts, locale, key, values)) as Translate,
+    }),
+    [locale, texts],
+  );
 }

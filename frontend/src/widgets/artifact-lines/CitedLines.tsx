@@ -20,11 +20,11 @@ interface Props {
 /** Render the cited lines of an artifact, preceded by the line before them. Renders nothing without permission. */
 export function CitedLines({ artifact, lines, name, run }: Props) {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const first = lines[0] ?? 1;
   const from = Math.max(1, first - BEFORE);
   const cited = new Set(lines);
-  const reads = may("artifact.read");
+  const reads = can("artifact.read");
   const query = useQuery({
     queryKey: ["artifacts", artifact, from, ROWS],
     queryFn: () => get(`/artifacts/${artifact}/lines`, { from, count: ROWS }),
@@ -33,7 +33,7 @@ export function CitedLines({ artifact, lines, name, run }: Props) {
   });
   if (!reads) return null;
   return (
-    <figure className={classes.cited}>
+    <figure className={classes.figure}>
       <figcaption className={classes.name}>
         <Link
           to="/artifacts/$artifactId"

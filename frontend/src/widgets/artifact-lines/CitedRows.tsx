@@ -1,6 +1,6 @@
 import type { ResultTable } from "../../client/models";
 import { DataTable } from "../../components/tables/DataTable";
-import { quantity } from "../../core/text/format";
+import { formatQuantity } from "../../core/text/format";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./CitedLines.module.css";
 
@@ -24,7 +24,7 @@ export function CitedRows({ table, lines }: Props) {
   if (rows.length === 0) return null;
   const title = t(`table.${table.kind}` as "run.tables", { defaultValue: table.kind.replaceAll("_", " ") });
   return (
-    <figure className={classes.cited}>
+    <figure className={classes.figure}>
       <figcaption className={classes.name}>{title}</figcaption>
       <DataTable label={title}>
         <thead>
@@ -44,7 +44,7 @@ export function CitedRows({ table, lines }: Props) {
                 const numeric = typeof cell === "number";
                 return (
                   <td key={i} className={numeric && unit ? "right num" : numeric ? "num" : "mono"}>
-                    {cell === null ? "–" : numeric && unit ? quantity(cell, unit) : String(cell)}
+                    {cell === null ? "–" : numeric && unit ? formatQuantity(cell, unit) : String(cell)}
                   </td>
                 );
               })}

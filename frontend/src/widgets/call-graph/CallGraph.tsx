@@ -2,15 +2,22 @@ import type { CSSProperties } from "react";
 import type { RunCalls } from "../../client/models";
 import { StatusIcon } from "../../components/StatusIcon";
 import {
-  buildStrands,
-  curve,
-  GAP,
+  BOX_GAP,
+  buildCallCurves,
+  type CallCurve,
+  columnHeight,
+  curvePath,
   type Hop,
-  heightOf,
   MAX_BOXES,
-  type Strand,
 } from "../../core/charts/callpath";
-import { bytes, count, milliseconds, NO_VALUE, number, percent } from "../../core/text/format";
+import {
+  formatBytes,
+  formatCount,
+  formatMilliseconds,
+  formatNumber,
+  formatPercent,
+  NO_VALUE,
+} from "../../core/text/format";
 import { useMessage } from "../../lib/text/i18n";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { CitedSource } from "../findings/CitationLink";
@@ -32,10 +39,10 @@ export function CallGraph({ calls, trail }: Props) {
   const incoming = calls.incoming.slice(0, MAX_BOXES);
   const outgoing = calls.outgoing.slice(0, MAX_BOXES);
   const segments = calls.response_time?.segments ?? [];
-  const height = heightOf(Math.max(incoming.length, outgoing.length));
+  const height = columnHeight(Math.max(incoming.length, outgoing.length));
   const own = segments.find((callSegment) => callSegment.call === "");
   return (
-    <div className={classes.graph} style={{ "--gap": `${GAP}px` } as CSSProperties}>
+    <div className={classes.graph} style={{ "--gap": `${BOX_GAP}px` } as CSSProperties}>
       <Column
         label={t("calls.callers")}
         calls={incoming}
@@ -43,7 +50,7 @@ export function CallGraph({ calls, trail }: Props) {
         trail={trail}
         segments={[]}
       />
-      <Strands of={buildStrands(incoming, [], "in", height)} calls={incoming} height={height} />
+      <CallCurves curves={buildCallCurves(incoming, [], "in", height)} calls={incoming} height={height} />
       <div className={classes.column}>
         <div className={classes.self}>
           <h3 className={classes.name}>
@@ -52,18 +59,22 @@ export function CallGraph({ calls, trail }: Props) {
               : process(calls.comm, calls.pids)}
           </h3>
           {calls.host && (calls.pid !== null || calls.comm) && (
-            <p className={classes.where}>{calls.host.name}</p>
+            <p className={classes.location}>{calls.host.name}</p>
           )}
           {own && (
             <p className={classes.numbers}>
               <CitedSource place={own.citations[0]}>
-                <span className="num">{percent(own.share)}</span> {t("calls.ownShare")}
+                <span className="num">{formatPercent(own.share)}</span> {t("calls.ownShare")}
               </CitedSource>
             </p>
           )}
         </div>
       </div>
-      <Strands of={buildStrands(outgoing, segments, "out", height)} calls={outgoing} height={height} />
+      <CallCurves
+        curves={buildCallCurves(outgoing, segments, "out", height)}
+        calls={outgoing}
+        height={height}
+      />
       <Column
         label={t("calls.callees")}
         calls={outgoing}
@@ -75,21 +86,29 @@ export function CallGraph({ calls, trail }: Props) {
   );
 }
 
-function Strands({ of, calls, height }: { of: Strand[]; calls: readonly Call[]; height: number }) {
+function CallCurves({
+  curves,
+  calls,
+  height,
+}: {
+  curves: CallCurve[];
+  calls: readonly Call[];
+  height: number;
+}) {
   return (
     <svg
-      className={classes.strands}
+      className={classes.curves}
       viewBox={`0 0 100 ${height}`}
       style={{ height }}
       preserveAspectRatio="none"
       aria-hidden
     >
-      {of.map((strand, at) => (
+      {curves.map((curve, at) => (
         <path
-          key={strand.key}
-          d={curve(strand)}
-          strokeWidth={strand.width}
-          className={classes.strand}
+          key={curve.key}
+          d={curvePath(curve)}
+          strokeWidth={curve.width}
+          className={classes.curve}
           data-kind={calls[at]?.endpoint.kind}
           vectorEffect="non-scaling-stroke"
         />
@@ -121,7 +140,9 @@ function Column({ label, calls, all, trail, segments }: ColumnProps) {
           />
         ))}
       </ul>
-      {all > calls.length && <p className={classes.rest}>{t("calls.rest", { count: all - calls.length })}</p>}
+      {all > calls.length && (
+        <p className={classes.omittedCount}>{t("calls.rest", { count: all - calls.length })}</p>
+      )}
     </section>
   );
 }
@@ -136,10 +157,10 @@ function ProcessBox({
   segment?: CallSegment | undefined;
 }) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const names = useCallNames();
   const { endpoint } = call;
-  const connections = call.connections === null ? NO_VALUE : count(call.connections);
+  const connections = call.connections === null ? NO_VALUE : formatCount(call.connections);
   const known = endpoint.kind === "process" || endpoint.kind === "unix" || endpoint.kind === "host";
   return (
     <li className={classes.box} data-kind={endpoint.kind}>
@@ -149,7 +170,7 @@ function ProcessBox({
         </strong>
         <OpenOtherEnd call={call} trail={trail} />
       </div>
-      <p className={classes.where} title={endpoint.reason ? sentence(endpoint.reason) : undefined}>
+      <p className={classes.location} title={endpoint.reason ? formatMessage(endpoint.reason) : undefined}>
         {known ? names.where(call) : <StatusIcon tone="idle">{names.where(call)}</StatusIcon>}
         {endpoint.comm && <span className="mono dim">{names.address(call)}</span>}
         {call.direction === "in" && call.port !== null && (
@@ -162,12 +183,12 @@ function ProcessBox({
         </CitedSource>
         {call.rtt_mean_ms !== null && (
           <span>
-            {t("calls.rtt")} <span className="num">{milliseconds(call.rtt_mean_ms)}</span>
+            {t("calls.rtt")} <span className="num">{formatMilliseconds(call.rtt_mean_ms)}</span>
           </span>
         )}
         {(call.send_queue_bytes ?? 0) > 0 && (
           <span className={classes.warn}>
-            {t("calls.queue")} <span className="num">{bytes(call.send_queue_bytes)}</span>
+            {t("calls.queue")} <span className="num">{formatBytes(call.send_queue_bytes)}</span>
           </span>
         )}
         {(call.retransmitting ?? 0) > 0 && (
@@ -180,13 +201,13 @@ function ProcessBox({
         )}
         {segment ? (
           <CitedSource place={segment.citations[0]}>
-            <span className="num">{percent(segment.share)}</span> {t("calls.ofResponseTime")}
+            <span className="num">{formatPercent(segment.share)}</span> {t("calls.ofResponseTime")}
           </CitedSource>
         ) : (
           call.waiting !== null &&
           call.waiting > 0 && (
             <span>
-              <span className="num">{number(call.waiting)}</span> {t("calls.waiting")}
+              <span className="num">{formatNumber(call.waiting)}</span> {t("calls.waiting")}
             </span>
           )
         )}

@@ -1,7 +1,14 @@
 import type { RunCalls } from "../../client/models";
 import { DataTable } from "../../components/tables/DataTable";
 import type { Hop } from "../../core/charts/callpath";
-import { bytes, count, milliseconds, NO_VALUE, number, percent } from "../../core/text/format";
+import {
+  formatBytes,
+  formatCount,
+  formatMilliseconds,
+  formatNumber,
+  formatPercent,
+  NO_VALUE,
+} from "../../core/text/format";
 import { useMessage } from "../../lib/text/i18n";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { CitationLink } from "../findings/CitationLink";
@@ -10,7 +17,7 @@ import classes from "./Calls.module.css";
 import { OpenOtherEnd } from "./OpenOtherEnd";
 import { useCallNames } from "./useCallNames";
 
-const countText = (value: number | null): string => (value === null ? NO_VALUE : count(value));
+const countText = (value: number | null): string => (value === null ? NO_VALUE : formatCount(value));
 
 /** Render all calls with all numbers as a table. */
 export function CallsTable({ calls, trail }: { calls: RunCalls; trail: readonly Hop[] }) {
@@ -53,44 +60,46 @@ interface RowProps {
 
 function Row({ call, share, trail }: RowProps) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const names = useCallNames();
   return (
     <tr>
-      <td className={classes.who}>{t(`calls.directions.${call.direction}`)}</td>
-      <td className={classes.who}>{names.process(call.comm, call.pids)}</td>
+      <td className={classes.processName}>{t(`calls.directions.${call.direction}`)}</td>
+      <td className={classes.processName}>{names.process(call.comm, call.pids)}</td>
       <td className={classes.other}>
         {names.other(call)} <span className="dim">{names.where(call)}</span>
         {call.endpoint.comm && <span className="mono dim"> {names.address(call)}</span>}
-        {call.endpoint.reason && <p className={classes.why}>{sentence(call.endpoint.reason)}</p>}
+        {call.endpoint.reason && <p className={classes.explanation}>{formatMessage(call.endpoint.reason)}</p>}
       </td>
       <td className="num right">{countText(call.connections)}</td>
-      <td className="num right">{milliseconds(call.rtt_mean_ms)}</td>
+      <td className="num right">{formatMilliseconds(call.rtt_mean_ms)}</td>
       <td className="num right">{countText(call.retransmitted)}</td>
-      <td className="num right">{bytes(call.send_queue_bytes)}</td>
-      <td className="num right">{call.waiting === null ? NO_VALUE : number(call.waiting)}</td>
+      <td className="num right">{formatBytes(call.send_queue_bytes)}</td>
+      <td className="num right">{call.waiting === null ? NO_VALUE : formatNumber(call.waiting)}</td>
       <td className="num right">
         {share
           ? t("calls.between", {
-              share: percent(share.share),
-              low: percent(share.low),
-              high: percent(share.high),
+              share: formatPercent(share.share),
+              low: formatPercent(share.low),
+              high: formatPercent(share.high),
             })
           : NO_VALUE}
       </td>
-      <td className={classes.ends}>
+      <td className={classes.endpointTimes}>
         {call.endpoint_times
           ? t("calls.endpointTimes", {
-              caller: number(call.endpoint_times.caller),
-              callee: number(call.endpoint_times.callee),
-              between: number(call.endpoint_times.between),
+              caller: formatNumber(call.endpoint_times.caller),
+              callee: formatNumber(call.endpoint_times.callee),
+              between: formatNumber(call.endpoint_times.between),
             })
-          : call.endpoint_times_reason && <span className="dim">{sentence(call.endpoint_times_reason)}</span>}
+          : call.endpoint_times_reason && (
+              <span className="dim">{formatMessage(call.endpoint_times_reason)}</span>
+            )}
         {call.logged_times && (
-          <p className={classes.why}>
+          <p className={classes.explanation}>
             {t("calls.loggedTimes", {
-              caller: milliseconds(call.logged_times.caller_ms),
-              callee: milliseconds(call.logged_times.callee_ms),
+              caller: formatMilliseconds(call.logged_times.caller_ms),
+              callee: formatMilliseconds(call.logged_times.callee_ms),
             })}
           </p>
         )}

@@ -1,5 +1,5 @@
 import type { RunCalls } from "../../client/models";
-import { count, milliseconds, number, percent } from "../../core/text/format";
+import { formatCount, formatMilliseconds, formatNumber, formatPercent } from "../../core/text/format";
 import { useMessage } from "../../lib/text/i18n";
 import { useNames } from "../../lib/text/useNames";
 import { useTranslation } from "../../lib/text/useTranslation";
@@ -11,16 +11,16 @@ import { useCallNames } from "./useCallNames";
 /** Render the response time of the process, split into self time and calls, or the reason why it is unknown. */
 export function TimeSplit({ calls }: { calls: RunCalls }) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const { reason } = useNames();
   const names = useCallNames();
   const { response_time: responseTime } = calls;
   if (!responseTime)
     return (
-      <div className={classes.unmeasured}>
+      <div className={classes.noResponseTime}>
         <strong>{t("calls.noResponseTime")}</strong>{" "}
-        <span>{sentence(reason(calls.response_time_reason))}</span>
-        <p className={classes.why}>{t("calls.responseTimeHow")}</p>
+        <span>{formatMessage(reason(calls.response_time_reason))}</span>
+        <p className={classes.explanation}>{t("calls.responseTimeHow")}</p>
       </div>
     );
   const nameOf = (callSegment: CallSegment): string => {
@@ -41,7 +41,7 @@ export function TimeSplit({ calls }: { calls: RunCalls }) {
             data-own={callSegment.call === "" || undefined}
             data-odd={at % 2 === 1 || undefined}
             style={{ flexGrow: Math.max(callSegment.share, 0.002) }}
-            title={`${nameOf(callSegment)} ${percent(callSegment.share)}`}
+            title={`${nameOf(callSegment)} ${formatPercent(callSegment.share)}`}
           />
         ))}
       </div>
@@ -49,19 +49,19 @@ export function TimeSplit({ calls }: { calls: RunCalls }) {
         {responseTime.segments.map((callSegment) => (
           <li key={callSegment.call}>
             <span className={classes.segmentName}>{nameOf(callSegment)}</span>
-            <span className="num">{percent(callSegment.share)}</span>
+            <span className="num">{formatPercent(callSegment.share)}</span>
             <span className="num dim">
-              {percent(callSegment.low)}…{percent(callSegment.high)}
+              {formatPercent(callSegment.low)}…{formatPercent(callSegment.high)}
             </span>
-            {callSegment.ms !== null && <span className="num">{milliseconds(callSegment.ms)}</span>}
+            {callSegment.ms !== null && <span className="num">{formatMilliseconds(callSegment.ms)}</span>}
             <CitationLink place={callSegment.citations[0]} label={nameOf(callSegment)} />
           </li>
         ))}
       </ul>
-      <p className={classes.why}>
+      <p className={classes.explanation}>
         {t("calls.responseTimeBasis", {
-          observed: count(responseTime.observed),
-          requests: number(responseTime.requests),
+          observed: formatCount(responseTime.observed),
+          requests: formatNumber(responseTime.requests),
         })}
         {responseTime.parallel && ` ${t("calls.parallel")}`}
       </p>

@@ -1,9 +1,9 @@
 import type { Capture } from "../../client/models";
 import { Link } from "../../components/Link";
 import { RunStateIcon } from "../../components/StatusIcon";
-import { DataTable, rowLink } from "../../components/tables/DataTable";
+import { DataTable, rowLinkClass } from "../../components/tables/DataTable";
 import classes from "../../components/tables/DataTable.module.css";
-import { bytes, milliseconds } from "../../core/text/format";
+import { formatBytes, formatMilliseconds } from "../../core/text/format";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useNames } from "../../lib/text/useNames";
 import { useTranslation } from "../../lib/text/useTranslation";
@@ -45,13 +45,13 @@ export function CapturesTable({ captures, host }: Props) {
           const names = runs.map((run) => run.host?.name ?? t("captures.noHost"));
           const target = own ? { to: "/runs/$runId", params: { runId: own.id } } : undefined;
           return (
-            <tr key={capture.id} className={rowLink()}>
+            <tr key={capture.id} className={rowLinkClass()}>
               <td className="num">
                 <Link to="/captures/$captureId" params={{ captureId: capture.id }}>
                   #{capture.number}
                 </Link>
               </td>
-              <td className={classes.word}>
+              <td className={classes.ellipsis}>
                 {target ? (
                   <Link to="/runs/$runId" params={{ runId: target.params.runId }}>
                     {title(capture)}
@@ -64,7 +64,7 @@ export function CapturesTable({ captures, host }: Props) {
                 <RunStateIcon state={own?.state ?? capture.state} />
               </td>
               {!host && (
-                <td className={classes.word} title={names.slice(0, 40).join("\n")}>
+                <td className={classes.ellipsis} title={names.slice(0, 40).join("\n")}>
                   {names.slice(0, 2).join(", ")}
                   {names.length > 2 && (
                     <span className="dim"> {t("captures.more", { count: names.length - 2 })}</span>
@@ -72,8 +72,8 @@ export function CapturesTable({ captures, host }: Props) {
                 </td>
               )}
               <td className="num">{time.iso(capture.created_at)}</td>
-              <td className="num right">{bytes(sum((run) => run.bytes))}</td>
-              <td className="num right">{milliseconds(sum((run) => run.host_cpu_ms))}</td>
+              <td className="num right">{formatBytes(sum((run) => run.bytes))}</td>
+              <td className="num right">{formatMilliseconds(sum((run) => run.host_cpu_ms))}</td>
               <td>{capture.reason || <span className="dim">–</span>}</td>
               <td>{capture.requested_by?.name ?? "–"}</td>
             </tr>

@@ -1,9 +1,9 @@
 import { Tooltip } from "@mantine/core";
 import type { Host, Preview } from "../../client/models";
-import { StatusIcon, TierTag, toneOf } from "../../components/StatusIcon";
+import { chooseTone, StatusIcon, TierTag } from "../../components/StatusIcon";
 import { DataTable } from "../../components/tables/DataTable";
 import { RemedyHint } from "../../components/text/RemedyHint";
-import { bytes, number } from "../../core/text/format";
+import { formatBytes, formatNumber } from "../../core/text/format";
 import { useCollectors } from "../../lib/queries";
 import { useLocalized, useMessage } from "../../lib/text/i18n";
 import { useTranslation } from "../../lib/text/useTranslation";
@@ -25,8 +25,8 @@ const STATES = ["works", "degrades", "unavailable", "unknown"] as const;
 /** Render the commands of a capture with their cost and their readiness on each host. */
 export function PreviewTable({ preview, hosts }: { preview: Preview; hosts: readonly Host[] }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
-  const sentence = useMessage();
+  const localize = useLocalized();
+  const formatMessage = useMessage();
   const about = useCollectors();
   const names = new Map(hosts.map((host) => [host.id, host.name]));
   return (
@@ -48,8 +48,8 @@ export function PreviewTable({ preview, hosts }: { preview: Preview; hosts: read
             return (
               <tr key={collector.id}>
                 <td>
-                  <span title={pick(info?.why)}>{pick(info?.title) || collector.id}</span>
-                  {collector.why && <div className={classes.note}>{sentence(collector.why)}</div>}
+                  <span title={localize(info?.why)}>{localize(info?.title) || collector.id}</span>
+                  {collector.why && <div className={classes.note}>{formatMessage(collector.why)}</div>}
                 </td>
                 <td>
                   <TierTag tier={collector.tier} />
@@ -59,13 +59,13 @@ export function PreviewTable({ preview, hosts }: { preview: Preview; hosts: read
                   {collector.commands.map((command) => (
                     <div key={command}>{command}</div>
                   ))}
-                  {pick(collector.cost.note) && (
-                    <div className={classes.note}>{pick(collector.cost.note)}</div>
+                  {localize(collector.cost.note) && (
+                    <div className={classes.note}>{localize(collector.cost.note)}</div>
                   )}
                 </td>
                 <td className="num right">
-                  {number(collector.cost.cpu_pct)} %
-                  <div className="dim">{bytes(collector.cost.bytes_per_s * collector.seconds)}</div>
+                  {formatNumber(collector.cost.cpu_pct)} %
+                  <div className="dim">{formatBytes(collector.cost.bytes_per_s * collector.seconds)}</div>
                 </td>
                 <td>
                   {STATES.map((state) => {
@@ -73,7 +73,7 @@ export function PreviewTable({ preview, hosts }: { preview: Preview; hosts: read
                     if (matches.length === 0) return null;
                     const reasons = matches.filter((host) => host.reason || host.remedy).slice(0, 6);
                     const mark = (
-                      <StatusIcon tone={toneOf(state)}>
+                      <StatusIcon tone={chooseTone(state)}>
                         {collector.hosts.length === 1
                           ? t(`state.${state}`)
                           : `${matches.length} ${t(`state.${state}`)}`}
@@ -87,7 +87,7 @@ export function PreviewTable({ preview, hosts }: { preview: Preview; hosts: read
                           <Tooltip
                             label={reasons.map((host) => (
                               <div key={host.host_id}>
-                                {names.get(host.host_id)}: {sentence(host.reason)}
+                                {names.get(host.host_id)}: {formatMessage(host.reason)}
                               </div>
                             ))}
                           >
@@ -97,7 +97,7 @@ export function PreviewTable({ preview, hosts }: { preview: Preview; hosts: read
                         )}
                         {collector.hosts.length === 1 && reasons[0] && (
                           <div className={classes.reasonText}>
-                            {sentence(reasons[0].reason)}
+                            {formatMessage(reasons[0].reason)}
                             <RemedyHint remedy={reasons[0].remedy} />
                           </div>
                         )}
@@ -110,7 +110,7 @@ export function PreviewTable({ preview, hosts }: { preview: Preview; hosts: read
           })}
         </tbody>
       </DataTable>
-      {preview.symbols && <p className={classes.note}>{sentence(preview.symbols.text)}</p>}
+      {preview.symbols && <p className={classes.note}>{formatMessage(preview.symbols.text)}</p>}
     </>
   );
 }

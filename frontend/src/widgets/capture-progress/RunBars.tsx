@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import type { Capture } from "../../client/models";
-import { barsOf, elapsedOf, offsetOf } from "../../core/charts/live";
-import { duration } from "../../core/text/format";
+import { buildProgressBars, computeElapsed, computeStartOffset } from "../../core/charts/live";
+import { formatDuration } from "../../core/text/format";
 import { isActive } from "../../lib/queries";
 import classes from "./RunBars.module.css";
 import { RunRow } from "./RunRow";
@@ -38,11 +38,11 @@ export function RunBars({ capture, since, dense }: Props) {
   const now = performance.now();
   const rows = capture.runs.map((run) => {
     const age = isActive(run.state) ? since(run.id, now) : 0;
-    return { run, bars: barsOf(run, created, age, seen.current), age };
+    return { run, bars: buildProgressBars(run, created, age, seen.current), age };
   });
   const ends = rows.flatMap(({ run, bars, age }) => [
     ...bars.map((bar) => Math.max(bar.to, bar.planned ?? 0)),
-    (offsetOf(run, created) ?? 0) + elapsedOf(run, age),
+    (computeStartOffset(run, created) ?? 0) + computeElapsed(run, age),
   ]);
   const total = Math.max(5, active ? (capture.seconds ?? 0) + 2 : 0, ...ends) * 1.02;
   return (
@@ -52,7 +52,7 @@ export function RunBars({ capture, since, dense }: Props) {
         <span className={classes.axisPlot}>
           {secondTicks(total).map((s) => (
             <span key={s} className={classes.tick} style={{ left: `${(s / total) * 100}%` }}>
-              {s === 0 ? "0" : duration(s * 1e9)}
+              {s === 0 ? "0" : formatDuration(s * 1e9)}
             </span>
           ))}
         </span>
@@ -64,7 +64,11 @@ export function RunBars({ capture, since, dense }: Props) {
           run={run}
           bars={bars}
           total={total}
-          now={run.state === "running" ? (offsetOf(run, created) ?? 0) + elapsedOf(run, age) : undefined}
+          now={
+            run.state === "running"
+              ? (computeStartOffset(run, created) ?? 0) + computeElapsed(run, age)
+              : undefined
+          }
           dense={dense ?? capture.runs.length > DENSE}
         />
       ))}

@@ -4,10 +4,10 @@ import { type CSSProperties, useState } from "react";
 import type { CollectorSummary, RunCollector, RunSummary } from "../../client/models";
 import { CommandLine } from "../../components/fields/CopyButton";
 import { Link } from "../../components/Link";
-import { RunStateIcon, StatusIcon, toneOf } from "../../components/StatusIcon";
+import { chooseTone, RunStateIcon, StatusIcon } from "../../components/StatusIcon";
 import type { ProgressBar } from "../../core/charts/live";
 import { cx } from "../../core/cx";
-import { bytes, milliseconds, seconds } from "../../core/text/format";
+import { formatBytes, formatMilliseconds, formatSeconds } from "../../core/text/format";
 import { isActive, useCollectors, useRun } from "../../lib/queries";
 import { useLocalized, useMessage } from "../../lib/text/i18n";
 import { useTranslation } from "../../lib/text/useTranslation";
@@ -27,13 +27,13 @@ const TROUBLE = new Set(["skipped", "failed", "timed_out", "unreadable"]);
 /** Render a run of a capture: one bar per collector on the shared time axis, with the state of each. */
 export function RunRow({ run, bars, total, now, dense }: Props) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const [open, setOpen] = useState(!dense);
   const trouble = run.collectors.filter((collector) => TROUBLE.has(collector.state));
   const left = (at: number) => `${(Math.min(at, total) / total) * 100}%`;
   return (
     <div className={classes.run}>
-      <div className={classes.who}>
+      <div className={classes.hostName}>
         <UnstyledButton
           className={classes.fold}
           onClick={() => setOpen(!open)}
@@ -47,15 +47,15 @@ export function RunRow({ run, bars, total, now, dense }: Props) {
             {run.host?.name ?? t("captures.noHost")}
           </Link>
           {run.attempt > 1 && <span className="dim"> {t("captures.attempt", { n: run.attempt })}</span>}
-          {run.failure && <div className={classes.failure}>{sentence(run.failure)}</div>}
-          {!run.failure && run.waiting && <div className="dim">{sentence(run.waiting)}</div>}
+          {run.failure && <div className={classes.failure}>{formatMessage(run.failure)}</div>}
+          {!run.failure && run.waiting && <div className="dim">{formatMessage(run.waiting)}</div>}
         </div>
       </div>
       {open ? (
         <span />
       ) : (
         <div className={classes.bars} style={{ "--n": run.collectors.length } as CSSProperties}>
-          {now !== undefined && <span className={classes.now} style={{ left: left(now) }} />}
+          {now !== undefined && <span className={classes.currentTime} style={{ left: left(now) }} />}
           {run.collectors.map((collector, i) => (
             <CollectorBar
               key={collector.id}
@@ -69,12 +69,12 @@ export function RunRow({ run, bars, total, now, dense }: Props) {
       )}
       <div className={classes.outcome}>
         <RunStateIcon state={run.state} />
-        <span className="num">{bytes(run.bytes)}</span>
+        <span className="num">{formatBytes(run.bytes)}</span>
         <span className="num dim" title={t("captures.cpu")}>
-          {run.host_cpu_ms === null ? "" : `CPU ${milliseconds(run.host_cpu_ms)}`}
+          {run.host_cpu_ms === null ? "" : `CPU ${formatMilliseconds(run.host_cpu_ms)}`}
         </span>
         {trouble.length > 0 && !open && (
-          <StatusIcon tone="warn">{t("captures.notAll", { count: trouble.length })}</StatusIcon>
+          <StatusIcon tone="warn">{t("captures.failedRuns", { count: trouble.length })}</StatusIcon>
         )}
       </div>
       {open && <Detail run={run} bars={bars} total={total} now={now} />}
@@ -84,7 +84,7 @@ export function RunRow({ run, bars, total, now, dense }: Props) {
 
 /** Return the length of a bar, in whole seconds so that the text does not flicker. */
 const elapsedText = (bar: ProgressBar | undefined): string =>
-  bar ? seconds(Math.floor(bar.to - bar.from)) : "";
+  bar ? formatSeconds(Math.floor(bar.to - bar.from)) : "";
 
 function CollectorBar({
   collector,
@@ -109,7 +109,7 @@ function CollectorBar({
         />
       )}
       <span
-        className={cx(classes.done, classes[`tone_${toneOf(collector.state)}`])}
+        className={cx(classes.done, classes[`tone_${chooseTone(collector.state)}`])}
         style={{ ...at, left: percent(bar.from), width: `max(2px, ${percent(bar.to - bar.from)})` }}
       />
     </>
@@ -118,18 +118,21 @@ function CollectorBar({
 
 function Detail({ run, bars, total, now }: Omit<Props, "dense">) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const about = useCollectors();
   return (
     <>
       {run.collectors.map((collector) => (
         <div key={collector.id} className={classes.collector}>
           <span className={classes.collectorName} title={collector.id}>
-            {pick(about.data?.find((info) => info.id === collector.id)?.title) || collector.id}
+            {localize(about.data?.find((info) => info.id === collector.id)?.title) || collector.id}
           </span>
           <span className={classes.track}>
             {now !== undefined && (
-              <span className={classes.now} style={{ left: `${(Math.min(now, total) / total) * 100}%` }} />
+              <span
+                className={classes.currentTime}
+                style={{ left: `${(Math.min(now, total) / total) * 100}%` }}
+              />
             )}
             <CollectorBar
               collector={collector}
@@ -141,9 +144,9 @@ function Detail({ run, bars, total, now }: Omit<Props, "dense">) {
             <RunStateIcon state={collector.state} />
             <span className="num dim">
               {collector.state === "running" && collector.progress
-                ? `${elapsedText(bars.find((bar) => bar.id === collector.id))} / ${seconds(collector.progress.planned_ms / 1000)}`
+                ? `${elapsedText(bars.find((bar) => bar.id === collector.id))} / ${formatSeconds(collector.progress.planned_ms / 1000)}`
                 : collector.bytes
-                  ? bytes(collector.bytes)
+                  ? formatBytes(collector.bytes)
                   : ""}
             </span>
           </span>
@@ -161,20 +164,20 @@ type Details = Partial<Pick<RunCollector, "exit_code" | "stderr_tail">>;
 /** Explain why a collector stored nothing: the reason, exit status, remedy, and last lines of stderr. */
 function RunProblem({ run, collector }: { run: RunSummary; collector: CollectorSummary & Details }) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const needsDetail = collector.state === "failed" && !isActive(run.state);
   const detail = useRun(needsDetail ? run.id : "").data?.collectors.find((item) => item.id === collector.id);
   const exit = detail?.exit_code ?? collector.exit_code;
   const tail = detail?.stderr_tail ?? collector.stderr_tail;
   const remedy = collector.reason?.params?.remedy;
   return (
-    <div className={classes.trouble}>
-      {collector.reason && <span>{sentence(collector.reason)}</span>}
+    <div className={classes.problem}>
+      {collector.reason && <span>{formatMessage(collector.reason)}</span>}
       {exit !== undefined && exit !== null && exit !== 0 && (
         <span className="num">{t("captures.exit", { exit })}</span>
       )}
       {typeof remedy === "string" && remedy && <CommandLine text={remedy} />}
-      {tail && <pre className={classes.tail}>{tail}</pre>}
+      {tail && <pre className={classes.stderrTail}>{tail}</pre>}
     </div>
   );
 }

@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { Table2 } from "lucide-react";
 import { type ComponentType, useId, useState } from "react";
-import { number } from "../../core/text/format";
+import { formatNumber } from "../../core/text/format";
 import { useLocalized, useMessage } from "../../lib/text/i18n";
 import { useNames } from "../../lib/text/useNames";
 import { useTranslation } from "../../lib/text/useTranslation";
@@ -12,13 +12,13 @@ import { CHART_RENDERERS } from "./registry";
 /** Render a chart with title, summary, omitted items and notes. A button switches to the same numbers as a table. */
 export function ChartFrame({ visual, body }: { visual: Visual; body: VisualBody }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
-  const sentence = useMessage();
+  const localize = useLocalized();
+  const formatMessage = useMessage();
   const names = useNames();
   const [asTable, setAsTable] = useState(false);
   const heading = useId();
   const about = names.subject(visual.subject);
-  const label = [pick(visual.title), ...about].join(", ");
+  const label = [localize(visual.title), ...about].join(", ");
   return (
     <section
       className={classes.visual}
@@ -28,7 +28,7 @@ export function ChartFrame({ visual, body }: { visual: Visual; body: VisualBody 
     >
       <div className={classes.head}>
         <h3 className={classes.title} id={heading}>
-          {pick(visual.title)}
+          {localize(visual.title)}
           {about.map((item) => (
             <span key={item} className={classes.about}>
               {item}
@@ -47,15 +47,15 @@ export function ChartFrame({ visual, body }: { visual: Visual; body: VisualBody 
         </Button>
       </div>
       <ChartBody body={body} asTable={asTable} label={label} />
-      <p className={classes.summary}>{pick(visual.summary)}</p>
+      <p className={classes.summary}>{localize(visual.summary)}</p>
       {visual.left_out > 0 && (
         <p className={classes.summary}>
-          {t("visuals.leftOut", { count: visual.left_out, visible: number(visual.left_out) })}
+          {t("visuals.leftOut", { count: visual.left_out, visible: formatNumber(visual.left_out) })}
         </p>
       )}
       {visual.notes.map((message, i) => (
         <p key={i} className={classes.note}>
-          {sentence(message)}
+          {formatMessage(message)}
         </p>
       ))}
     </section>
@@ -65,13 +65,13 @@ export function ChartFrame({ visual, body }: { visual: Visual; body: VisualBody 
 /** Render the title of a chart without data, with the reason. */
 export function ChartUnavailable({ visual }: { visual: Visual }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
-  const sentence = useMessage();
+  const localize = useLocalized();
+  const formatMessage = useMessage();
   const names = useNames();
   return (
-    <li className={classes.nothing}>
-      <span className={classes.title}>{pick(visual.title)}</span>{" "}
-      <span>{sentence(names.reason(visual.reason)) || t("visuals.noData")}</span>
+    <li className={classes.unavailable}>
+      <span className={classes.title}>{localize(visual.title)}</span>{" "}
+      <span>{formatMessage(names.reason(visual.reason)) || t("visuals.noData")}</span>
     </li>
   );
 }
@@ -84,8 +84,8 @@ interface ChartBodyProps {
 
 function ChartBody({ body, asTable, label }: ChartBodyProps) {
   // The registry maps each kind to its renderer; TypeScript cannot infer that pairing for a union.
-  const { Picture, Table } = CHART_RENDERERS[body.kind] as {
-    [which in "Picture" | "Table"]: ComponentType<{ body: VisualBody; label: string }>;
+  const { View, Table } = CHART_RENDERERS[body.kind] as {
+    [which in "View" | "Table"]: ComponentType<{ body: VisualBody; label: string }>;
   };
-  return asTable ? <Table body={body} label={label} /> : <Picture body={body} label={label} />;
+  return asTable ? <Table body={body} label={label} /> : <View body={body} label={label} />;
 }

@@ -1,6 +1,6 @@
 import { useRouter } from "@tanstack/react-router";
 import type { MouseEvent, ReactNode } from "react";
-import { NO_VALUE, quantity } from "../../core/text/format";
+import { formatQuantity, NO_VALUE } from "../../core/text/format";
 import { usePermission } from "../../lib/queries";
 import { CitedSource } from "../findings/CitationLink";
 import type { VisualCitation, VisualFigure } from "./api";
@@ -17,7 +17,7 @@ interface Props {
 /** Render a number as a link to its source line. */
 export function ChartValue({ figure, label, children }: Props) {
   if (!figure) return <span className="dim">{NO_VALUE}</span>;
-  const text = quantity(figure.value, figure.unit);
+  const text = formatQuantity(figure.value, figure.unit);
   return (
     <CitedSource place={figure.citation} label={label} className={classes.value}>
       {children ?? text}
@@ -35,13 +35,13 @@ export function ChartMark({
   label: string;
   children: ReactNode;
 }) {
-  const may = usePermission();
-  if (!(figure.citation.profile || (figure.citation.artifact && may("artifact.read"))))
+  const can = usePermission();
+  if (!(figure.citation.profile || (figure.citation.artifact && can("artifact.read"))))
     return <g>{children}</g>;
   return (
     <CitedSource
       place={figure.citation}
-      label={`${label} ${quantity(figure.value, figure.unit)}`}
+      label={`${label} ${formatQuantity(figure.value, figure.unit)}`}
       className={classes.mark}
       isSvg
     >
@@ -54,11 +54,11 @@ export function ChartMark({
  * Return a function that returns the attributes of an SVG `<a>` to a source line, for charts with hundreds of marks.
  * These links are not in the tab order, because the table of the chart has the same links.
  */
-export function useSource() {
+export function useSourceLink() {
   const router = useRouter();
-  const may = usePermission();
+  const can = usePermission();
   return (citation: VisualCitation, line: number) => {
-    if (!citation.artifact || !may("artifact.read")) return {};
+    if (!citation.artifact || !can("artifact.read")) return {};
     const where = {
       to: "/artifacts/$artifactId",
       params: { artifactId: citation.artifact },

@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Collapsible } from "../../components/Collapsible";
-import { BlockSkeleton, EmptyState, Loaded } from "../../components/EmptyState";
-import { get, keys } from "../../lib/queries";
+import { BlockSkeleton, EmptyState, QueryContent } from "../../components/EmptyState";
+import { get, queryKeys } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
 import type { Visual } from "./api";
 import { ChartFrame, ChartUnavailable } from "./ChartFrame";
@@ -27,7 +27,7 @@ export const useRunCharts = (
   baseline: string | undefined = undefined,
 ) =>
   useQuery({
-    queryKey: [...keys.run(runId), "visuals", [...ids], [...findings], baseline ?? ""],
+    queryKey: [...queryKeys.run(runId), "visuals", [...ids], [...findings], baseline ?? ""],
     queryFn: () => get(`/runs/${runId}/charts`, { ids: [...ids], findings: [...findings], baseline }),
     enabled: runId !== "",
     placeholderData: keepPreviousData,
@@ -39,7 +39,7 @@ export function RunCharts({ runId, findings = [], ids = [], baseline, isRelated 
   const query = useRunCharts(runId, ids, findings, baseline);
   if (isRelated && !query.data?.charts.some((chart) => chart.body !== null)) return null;
   return (
-    <Loaded query={query} skeleton={<BlockSkeleton height={240} />}>
+    <QueryContent query={query} skeleton={<BlockSkeleton height={240} />}>
       {({ charts: visuals }) =>
         visuals.length === 0 ? (
           <EmptyState title={t("visuals.none")}>{t("visuals.noneText")}</EmptyState>
@@ -47,7 +47,7 @@ export function RunCharts({ runId, findings = [], ids = [], baseline, isRelated 
           <ChartList visuals={visuals} />
         )
       }
-    </Loaded>
+    </QueryContent>
   );
 }
 
@@ -57,7 +57,7 @@ function ChartList({ visuals }: { visuals: readonly Visual[] }) {
   return (
     <>
       {missing.length < visuals.length && (
-        <div className={classes.all}>
+        <div className={classes.chartGrid}>
           {visuals.map(
             (chart) => chart.body !== null && <ChartFrame key={chart.id} visual={chart} body={chart.body} />,
           )}

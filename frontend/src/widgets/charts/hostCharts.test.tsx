@@ -2,14 +2,14 @@ import { fireEvent, screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it } from "vitest";
 import { state } from "../../../mock/api";
-import { allCaptures } from "../../../mock/captures/live";
-import { answerInstead, sent } from "../../../mock/server/msw";
-import { openPart, openScreen } from "../../testing/screen";
+import { listCaptures } from "../../../mock/captures/live";
+import { overrideAnswer, sentRequests } from "../../../mock/server/msw";
+import { openScreen, renderPart } from "../../testing/screen";
 import type { RunVisuals, Visual, VisualCitation, VisualFigure } from "./api";
 import { RunCharts } from "./RunCharts";
 
 const RUN =
-  allCaptures()
+  listCaptures()
     .flatMap((capture) => capture.runs)
     .find((run) => run.state === "done")?.id ?? "";
 const picture = async (name: string | RegExp) => screen.findByRole("region", { name });
@@ -40,17 +40,17 @@ function show(body: Visual["body"]) {
     rules: [],
     collectors: [],
   };
-  answerInstead(({ path }) =>
+  overrideAnswer(({ path }) =>
     path.endsWith("/charts")
       ? { status: 200, body: { run_id: RUN, charts: [visual] } satisfies RunVisuals }
       : undefined,
   );
-  openPart(<RunCharts runId={RUN} />);
+  renderPart(<RunCharts runId={RUN} />);
 }
 
 afterEach(() => {
   state.role = "admin";
-  answerInstead(undefined);
+  overrideAnswer(undefined);
 });
 
 describe("USE grid", () => {
@@ -76,7 +76,7 @@ describe("USE grid", () => {
 
   it("does not render unchecked cells as healthy", async () => {
     const user = userEvent.setup();
-    openPart(<RunCharts runId={RUN} />);
+    renderPart(<RunCharts runId={RUN} />);
     const grid = await picture("Utilization, saturation, errors");
     const cell = within(grid).getByRole("button", { name: "Network, Errors: not checked" });
     expect(cell).toHaveAttribute("data-state", "unknown");
@@ -108,7 +108,7 @@ describe("charts over time", () => {
   });
 
   it("lists the kernel functions of blocked tasks", async () => {
-    openPart(<RunCharts runId={RUN} />);
+    renderPart(<RunCharts runId={RUN} />);
     const load = await picture("What the load is made of");
     expect(within(load).getByText("folio_wait_bit_common")).toBeVisible();
   });
@@ -151,7 +151,7 @@ describe("charts over time", () => {
 
 describe("NUMA matrix", () => {
   it("marks memory on the wrong node and displays the reason", async () => {
-    openPart(<RunCharts runId={RUN} />);
+    renderPart(<RunCharts runId={RUN} />);
     const [matrix] = await screen.findAllByRole("region", { name: /^Memory by node/ });
     const region = within(matrix as HTMLElement);
     expect(
@@ -172,7 +172,7 @@ describe("scheduling latency", () => {
     expect(within(waits).getByText("before", { exact: false, selector: "dt" })).toBeVisible();
     expect(within(waits).getAllByText(/^postgres 11130/)[0]).toBeVisible();
     expect(within(waits).getAllByText(/python 10847 21.6/)[0]).toBeVisible();
-    expect(sent.some(({ query }) => query.get("baseline") === "r-0199")).toBe(true);
+    expect(sentRequests.some(({ query }) => query.get("baseline") === "r-0199")).toBe(true);
     await user.click(within(waits).getByRole("button", { name: /as a table/ }));
     expect(within(waits).getAllByRole("table")).toHaveLength(2);
   });
@@ -181,7 +181,7 @@ describe("scheduling latency", () => {
 describe("softirqs on each CPU", () => {
   it("displays the selected vector, and the rates in the brushed range", async () => {
     const user = userEvent.setup();
-    openPart(<RunCharts runId={RUN} />);
+    renderPart(<RunCharts runId={RUN} />);
     const heat = await picture("Softirqs, CPU by CPU");
     expect(within(heat).getByText(/^CPU 1 196/)).toBeVisible();
     await user.click(within(heat).getByRole("radio", { name: "TIMER" }));
@@ -193,7 +193,7 @@ describe("softirqs on each CPU", () => {
 
 describe("peers", () => {
   it("links the outlier to its source line", async () => {
-    openPart(<RunCharts runId={RUN} />);
+    renderPart(<RunCharts runId={RUN} />);
     const peers = await picture("Compared with peers");
     expect(
       within(peers).getAllByRole("link", { name: /^CPU busy, this host, outlier: 100/ })[0],

@@ -26,23 +26,23 @@ export interface ChartProps<K extends VisualKind> {
 /** Components of a kind of chart: the chart, and the same numbers as a table. `wide` charts use the full width. */
 export interface ChartRenderer<K extends VisualKind> {
   wide?: boolean;
-  Picture: ComponentType<ChartProps<K>>;
+  View: ComponentType<ChartProps<K>>;
   Table: ComponentType<ChartProps<K>>;
 }
 
 export const CHART_RENDERERS: { [K in VisualKind]: ChartRenderer<K> } = {
-  cpu_heat: { wide: true, Picture: CpuHeatView, Table: CpuHeatTable },
-  gantt: { wide: true, Picture: GanttView, Table: GanttTable },
-  gauges: { Picture: GaugesView, Table: GaugesTable },
-  graph: { wide: true, Picture: GraphView, Table: GraphTable },
-  histogram: { Picture: HistogramView, Table: HistogramTable },
-  ladder: { wide: true, Picture: LadderView, Table: LadderTable },
-  numa_matrix: { Picture: NumaMatrixView, Table: NumaMatrixTable },
-  panels: { Picture: PanelsView, Table: PanelsTable },
-  path: { Picture: PathView, Table: PathTable },
-  peer_strips: { wide: true, Picture: PeerStripsView, Table: PeerStripsTable },
-  sched_latency: { wide: true, Picture: SchedLatencyView, Table: SchedLatencyTable },
-  stacked: { Picture: StackedView, Table: StackedTable },
-  stages: { wide: true, Picture: StagesView, Table: StagesTable },
-  use_grid: { wide: true, Picture: UseGridView, Table: UseGridTable },
+  cpu_heat: { wide: true, View: CpuHeatView, Table: CpuHeatTable },
+  gantt: { wide: true, View: GanttView, Table: GanttTable },
+  gauges: { View: GaugesView, Table: GaugesTable },
+  graph: { wide: true, View: GraphView, Table: GraphTable },
+  histogram: { View: HistogramView, Table: HistogramTable },
+  ladder: { wide: true, View: LadderView, Table: LadderTable },
+  numa_matrix: { View: NumaMatrixView, Table: NumaMatrixTable },
+  panels: { View: PanelsView, Table: PanelsTable },
+  path: { View: PathView, Table: PathTable },
+  peer_strips: { wide: true, View: PeerStripsView, Table: PeerStripsTable },
+  sched_latency: { wide: true, View: SchedLatencyView, Table: SchedLatencyTable },
+  stacked: { View: StackedView, Table: StackedTable },
+  stages: { wide: true, View: StagesView, Table: StagesTable },
+  use_grid: { wide: true, View: UseGridView, Table: UseGridTable },
 };

@@ -3,13 +3,13 @@ import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it } from "vitest";
 import { state } from "../../../mock/api";
 import dropLadder from "../../../mock/captures/charts/drop-ladder.json" with { type: "json" };
-import { allCaptures } from "../../../mock/captures/live";
-import { answerInstead } from "../../../mock/server/msw";
+import { listCaptures } from "../../../mock/captures/live";
+import { overrideAnswer } from "../../../mock/server/msw";
 import { openScreen } from "../../testing/screen";
 import type { RunVisuals, Visual } from "./api";
 
 const runIn = (state: string) =>
-  allCaptures()
+  listCaptures()
     .flatMap((capture) => capture.runs)
     .find((run) => run.state === state)?.id ?? "";
 const RUN = runIn("done");
@@ -20,7 +20,7 @@ const picture = async (name: string | RegExp) =>
 /** Open the run page with these charts. */
 function show(...visuals: Partial<Visual>[]) {
   const all = visuals.map((visual) => ({ ...(dropLadder[0] as unknown as Visual), ...visual }));
-  answerInstead(({ path }) =>
+  overrideAnswer(({ path }) =>
     path.endsWith("/charts")
       ? { status: 200, body: { run_id: RUN, charts: all } satisfies RunVisuals }
       : undefined,
@@ -30,7 +30,7 @@ function show(...visuals: Partial<Visual>[]) {
 
 afterEach(() => {
   state.role = "admin";
-  answerInstead(undefined);
+  overrideAnswer(undefined);
 });
 
 describe("charts of a run", () => {
@@ -89,7 +89,7 @@ describe("charts of a run", () => {
   });
 
   it("displays an error in the charts panel only, if the charts fail to load", async () => {
-    answerInstead(({ path }) =>
+    overrideAnswer(({ path }) =>
       path.endsWith("/charts")
         ? { status: 503, body: { title: "Unavailable", status: 503, detail: "" } }
         : undefined,

@@ -1,6 +1,14 @@
 import { type KeyboardEvent, type PointerEvent, useEffect, useRef, useState } from "react";
-import { clampInto, ordered, pan, type Range, span, toTime, zoomAt } from "../../core/time/range";
-import { timeAction } from "../../core/time/timekeys";
+import {
+  clampRange,
+  orderRange,
+  panRange,
+  type Range,
+  spanOf,
+  toTime,
+  zoomRange,
+} from "../../core/time/range";
+import { findTimeAction } from "../../core/time/timekeys";
 import { rangeField, useUrlState } from "../../lib/urlState";
 
 /** Horizontal position of the time axis in a chart, in px from its left edge. */
@@ -17,7 +25,7 @@ const REST_MS = 250;
 /**
  * Zoom a chart with a time axis: drag and Ctrl-wheel zoom, Shift-wheel pans, and the keys of a timeline work while the
  * chart has the focus. The range is written to the URL REST_MS after the last change. Times are ns since the start.
- * Returns the visible range, the brush, and the event handlers (`hands`) for the element with the ref `box`.
+ * Returns the visible range, the brush, and the event handlers (`handlers`) for the element with the ref `box`.
  */
 export function useZoom(whole: Range, plot: Plot) {
   const [url, setUrl] = useUrlState(FIELDS);
@@ -27,7 +35,9 @@ export function useZoom(whole: Range, plot: Plot) {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const requested = live ?? url.span;
   const range =
-    requested && requested.from < whole.to && requested.to > whole.from ? clampInto(requested, whole) : whole;
+    requested && requested.from < whole.to && requested.to > whole.from
+      ? clampRange(requested, whole)
+      : whole;
   const zoomed = range.from > whole.from || range.to < whole.to;
   const go = (next: Range) => {
     setLive(next);
@@ -57,9 +67,9 @@ export function useZoom(whole: Range, plot: Plot) {
     const wheel = (event: WheelEvent) => {
       const h = now.current;
       if (event.ctrlKey || event.metaKey)
-        h.go(zoomAt(h.range, at(event.clientX), Math.exp(event.deltaY * 0.0022), h.whole));
+        h.go(zoomRange(h.range, at(event.clientX), Math.exp(event.deltaY * 0.0022), h.whole));
       else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
-        h.go(pan(h.range, (event.deltaX || event.deltaY) / h.plot.width, h.whole));
+        h.go(panRange(h.range, (event.deltaX || event.deltaY) / h.plot.width, h.whole));
       else return;
       event.preventDefault();
     };
@@ -68,17 +78,17 @@ export function useZoom(whole: Range, plot: Plot) {
   }, []);
 
   const onKeyDown = (event: KeyboardEvent) => {
-    const act = timeAction(event);
+    const act = findTimeAction(event);
     const middle = (range.from + range.to) / 2;
-    if (act?.act === "zoom") go(zoomAt(range, middle, act.factor, whole));
-    else if (act?.act === "pan") go(pan(range, act.share, whole));
+    if (act?.act === "zoom") go(zoomRange(range, middle, act.factor, whole));
+    else if (act?.act === "pan") go(panRange(range, act.share, whole));
     else if (act?.act === "all" || (act?.act === "clear" && zoomed)) go(whole);
     else return;
     event.preventDefault();
     event.stopPropagation();
   };
   const pressed = useRef<number>(undefined);
-  const hands = {
+  const handlers = {
     tabIndex: 0,
     onKeyDown,
     onPointerDown: (event: PointerEvent) => {
@@ -95,8 +105,8 @@ export function useZoom(whole: Range, plot: Plot) {
       pressed.current = undefined;
       if (!drag) return;
       setDrag(undefined);
-      const next = clampInto(ordered(drag.from, drag.to), whole);
-      if (span(next) > 0) go(next);
+      const next = clampRange(orderRange(drag.from, drag.to), whole);
+      if (spanOf(next) > 0) go(next);
     },
     onPointerCancel: () => {
       pressed.current = undefined;
@@ -106,5 +116,12 @@ export function useZoom(whole: Range, plot: Plot) {
     // Disable the drag and drop of links.
     onDragStart: (event: { preventDefault: () => void }) => event.preventDefault(),
   };
-  return { box, range, zoomed, all: () => go(whole), hands, brush: drag && ordered(drag.from, drag.to) };
+  return {
+    box,
+    range,
+    zoomed,
+    all: () => go(whole),
+    handlers,
+    brush: drag && orderRange(drag.from, drag.to),
+  };
 }

@@ -2,7 +2,7 @@ import { VisuallyHidden } from "@mantine/core";
 import { FileText, Flame } from "lucide-react";
 import type { ReactNode } from "react";
 import { Link } from "../../components/Link";
-import type { SourcePlace as Where } from "../../core/text/figures";
+import type { SourceReference as Where } from "../../core/text/figures";
 import { usePermission } from "../../lib/queries";
 import { useNames } from "../../lib/text/useNames";
 import { useTranslation } from "../../lib/text/useTranslation";
@@ -43,7 +43,7 @@ interface Props {
 /** Link a number to its source: the cited lines of an artifact, or a frame in a flame graph. */
 export function CitedSource({ place, className, label, isSvg = false, pid, children }: Props) {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const describePlace = useCitationText();
   const look = className ?? "";
   const nameLink = (action: string) => {
@@ -71,7 +71,7 @@ export function CitedSource({ place, className, label, isSvg = false, pid, child
       />
     );
   if (!place?.artifact) return <span className={look}>{children}</span>;
-  if (!may("artifact.read"))
+  if (!can("artifact.read"))
     return (
       <span className={look} title={t("findings.mayNotRead")}>
         {children}
@@ -103,7 +103,7 @@ export function CitationLink({ place, label, pid }: Omit<Props, "className" | "c
   const Icon = place.profile ? Flame : FileText;
   const { what, where } = describePlace(place);
   return (
-    <CitedSource place={place} label={label} pid={pid} className={classes.place}>
+    <CitedSource place={place} label={label} pid={pid} className={classes.citation}>
       <Icon size={12} aria-hidden />
       <span>{what}</span> {where && <span className={classes.lines}>{where}</span>}
     </CitedSource>

@@ -1,5 +1,3 @@
-import { Button } from "@mantine/core";
-import { Plus } from "lucide-react";
 import type { ReactNode } from "react";
 import type { Finding } from "../../client/models";
 import { Collapsible } from "../../components/Collapsible";
@@ -7,17 +5,16 @@ import { BlockSkeleton } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { VerdictIcon } from "../../components/VerdictIcon";
 import { sortBySeverity, toFigure } from "../../core/text/figures";
-import { useOpenDialog } from "../../lib/dialogs";
-import { useCauses, useCollectors, usePermission } from "../../lib/queries";
 import { useNames } from "../../lib/text/useNames";
 import { useTranslation } from "../../lib/text/useTranslation";
-import type { Consumer, DeeperLook, Ranking } from "./api";
+import type { Consumer, DeeperCapture, Ranking } from "./api";
 import { CauseCard } from "./CauseCard";
 import { FindingNumbers } from "./FindingNumbers";
 import { FindingRow } from "./FindingRow";
 import classes from "./Findings.module.css";
 import { Consumers, DeeperCollectors } from "./Leads";
 import { MissingData } from "./MissingData";
+import { OpenHypotheses } from "./OpenHypotheses";
 import { TimeAccounts, UnexplainedTime } from "./TimeAccounts";
 
 interface Props {
@@ -26,7 +23,7 @@ interface Props {
   findings?: readonly Finding[];
   not_matched?: readonly Finding[];
   /** Collectors that were run. */
-  tried: readonly string[];
+  triedCollectors: readonly string[];
   hostId: string | undefined;
   /** Content in place of the causes if there are none. */
   none: ReactNode;
@@ -34,7 +31,7 @@ interface Props {
   compact?: boolean;
   /** Only of a diagnosis: the largest consumers, and collectors that were not run. */
   consumers?: readonly Consumer[];
-  deeper?: readonly DeeperLook[];
+  deeper?: readonly DeeperCapture[];
   /** The scope of the diagnosis, as `kind=value`. */
   scope?: string;
 }
@@ -44,7 +41,7 @@ export function DiagnosisResult({
   ranking,
   findings = [],
   not_matched = [],
-  tried,
+  triedCollectors,
   hostId,
   none,
   compact = false,
@@ -69,15 +66,20 @@ export function DiagnosisResult({
   return (
     <div className={classes.answer}>
       {isNamed
-        ? ranking.causes.map((namedCause) => (
-            <CauseCard key={namedCause.id} cause={namedCause} accounts={accounts} />
+        ? ranking.causes.map((namedCause, i) => (
+            <CauseCard
+              key={namedCause.id}
+              cause={namedCause}
+              accounts={accounts}
+              {...(i === 0 && ranking.harm ? { harm: ranking.harm } : {})}
+            />
           ))
         : none}
       <UnexplainedTime ranking={ranking} />
       {harm.length > 0 && (
         <Collapsible id="harm" open={wide} title={t("findings.harm")} count={harm.length}>
           {harm.map((finding, i) => (
-            <FindingRow key={`${finding.rule}${i}`} finding={finding} look="supports" />
+            <FindingRow key={`${finding.rule}${i}`} finding={finding} verdict="supports" />
           ))}
         </Collapsible>
       )}
@@ -105,7 +107,7 @@ export function DiagnosisResult({
       {matched.length > 0 && (
         <Collapsible id="matched" open={wide} title={t("findings.matched")} count={matched.length}>
           {matched.map((finding, i) => (
-            <FindingRow key={`${finding.rule}${i}`} finding={finding} look="supports" />
+            <FindingRow key={`${finding.rule}${i}`} finding={finding} verdict="supports" />
           ))}
         </Collapsible>
       )}
@@ -117,7 +119,7 @@ export function DiagnosisResult({
           count={ranking.inconclusive.length}
         >
           {ranking.inconclusive.map((finding, i) => (
-            <FindingRow key={`${finding.rule}${i}`} finding={finding} look="inconclusive" />
+            <FindingRow key={`${finding.rule}${i}`} finding={finding} verdict="inconclusive" />
           ))}
         </Collapsible>
       )}
@@ -128,9 +130,7 @@ export function DiagnosisResult({
           title={<Section look="absent">{t("findings.open")}</Section>}
           count={open.length}
         >
-          {open.map((id) => (
-            <SuspectedCauses key={id} id={id} tried={tried} hostId={hostId} />
-          ))}
+          <OpenHypotheses ids={open} tried={triedCollectors} hostId={hostId} />
         </Collapsible>
       )}
       {ranking.ruled_out.length > 0 && (
@@ -143,12 +143,12 @@ export function DiagnosisResult({
           {ranking.ruled_out.map((item) => (
             <article key={item.id} className={`${classes.finding} ${classes.look_refutes}`}>
               <header className={classes.findingHead}>
-                <VerdictIcon look="refutes" label={t("findings.verdict.refutes")} />
-                <span className={classes.struck}>{names.cause(item.id)}</span>
+                <VerdictIcon verdict="refutes" label={t("findings.verdict.refutes")} />
+                <span className={classes.refuted}>{names.cause(item.id)}</span>
               </header>
               <FindingNumbers
                 figures={item.by.map(toFigure)}
-                look="refutes"
+                verdict="refutes"
                 label={t("findings.evidenceAgainst", { cause: names.cause(item.id) })}
               />
             </article>
@@ -162,14 +162,14 @@ export function DiagnosisResult({
           count={ranking.not_collected.length}
           hint={t("findings.missingHint")}
         >
-          <MissingData items={ranking.not_collected} tried={tried} hostId={hostId} />
+          <MissingData items={ranking.not_collected} triedCollectors={triedCollectors} hostId={hostId} />
         </Collapsible>
       )}
-      <OtherFindings id="refuted" look="refutes" title={t("findings.refuted")} items={ranking.refuted} />
+      <OtherFindings id="refuted" verdict="refutes" title={t("findings.refuted")} items={ranking.refuted} />
       {isNamed && <ContextFindings items={context} />}
       <OtherFindings
         id="not_matched"
-        look="refutes"
+        verdict="refutes"
         title={t("findings.notMatched")}
         note={t("findings.notMatchedText")}
         items={not_matched}
@@ -182,7 +182,7 @@ export function DiagnosisResult({
           hint={list(ranking.not_checked)}
         >
           <p className={classes.note}>{t("findings.notCheckedText")}</p>
-          <p className={classes.silent}>
+          <p className={classes.ruleIds}>
             {ranking.not_checked.map((id, i) => (
               <span key={id}>
                 {i > 0 && " · "}
@@ -202,12 +202,12 @@ function Section({
   look,
   children,
 }: {
-  look: Parameters<typeof VerdictIcon>[0]["look"];
+  look: Parameters<typeof VerdictIcon>[0]["verdict"];
   children: ReactNode;
 }) {
   return (
     <>
-      <VerdictIcon look={look} />
+      <VerdictIcon verdict={look} />
       {children}
     </>
   );
@@ -221,7 +221,7 @@ function ContextFindings({ items, open = false }: { items: readonly Finding[]; o
   return (
     <OtherFindings
       id="context"
-      look="context"
+      verdict="context"
       title={t("findings.verdict.context")}
       note={t("findings.contextText")}
       items={items}
@@ -232,64 +232,21 @@ function ContextFindings({ items, open = false }: { items: readonly Finding[]; o
 
 interface OtherFindingsProps {
   id: string;
-  look: "refutes" | "context";
+  verdict: "refutes" | "context";
   title: string;
   note?: string;
   items: readonly Finding[];
   open?: boolean;
 }
 
-function OtherFindings({ id, look, title, note, items, open = false }: OtherFindingsProps) {
+function OtherFindings({ id, verdict, title, note, items, open = false }: OtherFindingsProps) {
   if (items.length === 0) return null;
   return (
-    <Collapsible id={id} open={open} title={<Section look={look}>{title}</Section>} count={items.length}>
+    <Collapsible id={id} open={open} title={<Section look={verdict}>{title}</Section>} count={items.length}>
       {note && <p className={classes.note}>{note}</p>}
       {items.map((finding, i) => (
-        <FindingRow key={`${finding.rule}${i}`} finding={finding} look={look} />
+        <FindingRow key={`${finding.rule}${i}`} finding={finding} verdict={verdict} />
       ))}
     </Collapsible>
-  );
-}
-
-/** Render a suspected cause that is neither confirmed nor ruled out, and the collectors that can decide it. */
-function SuspectedCauses({
-  id,
-  tried,
-  hostId,
-}: {
-  id: string;
-  tried: readonly string[];
-  hostId: string | undefined;
-}) {
-  const { t } = useTranslation();
-  const names = useNames();
-  const may = usePermission();
-  const openDialog = useOpenDialog();
-  const known = useCollectors().data;
-  const tests = (useCauses().data?.get(id)?.tested_by ?? []).filter(
-    (item) => !tried.includes(item) && known?.some((each) => each.id === item),
-  );
-  return (
-    <article className={`${classes.finding} ${classes.look_absent}`}>
-      <header className={classes.findingHead}>
-        <VerdictIcon look="absent" label={t("findings.open")} />
-        <Link to="/rules" search={{ view: "causes", cause: id }} className={classes.ruleName ?? ""}>
-          {names.cause(id)}
-        </Link>
-        {tests.length > 0 && hostId && may("capture.light") ? (
-          <Button
-            size="compact-xs"
-            variant="default"
-            leftSection={<Plus size={12} />}
-            onClick={() => openDialog("capture", [hostId], "", tests)}
-            className={classes.collect ?? ""}
-          >
-            {t("findings.collect", { what: tests.map(names.collector).join(", ") })}
-          </Button>
-        ) : (
-          <span className="dim">{t("findings.nothingLeft")}</span>
-        )}
-      </header>
-    </article>
   );
 }

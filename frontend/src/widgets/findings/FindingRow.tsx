@@ -3,12 +3,12 @@ import { Link } from "../../components/Link";
 import { StatusIcon, type Tone } from "../../components/StatusIcon";
 import { VerdictIcon, type VerdictState } from "../../components/VerdictIcon";
 import { cx } from "../../core/cx";
-import { calledIn, describeMeasure, toFigures } from "../../core/text/figures";
+import { fillSummary, processNameOf, toFigures } from "../../core/text/figures";
 import { useRules } from "../../lib/queries";
 import { useLocalized, useMessage } from "../../lib/text/i18n";
 import { useNames } from "../../lib/text/useNames";
 import { useTranslation } from "../../lib/text/useTranslation";
-import { Subjects } from "./CauseCard";
+import { SubjectTags } from "./CauseCard";
 import { FindingNumbers } from "./FindingNumbers";
 import classes from "./Findings.module.css";
 
@@ -16,53 +16,53 @@ const TONES: Record<Finding["severity"], Tone> = { critical: "bad", warn: "warn"
 
 interface Props {
   finding: Finding;
-  look: VerdictState;
+  verdict: VerdictState;
 }
 
 /** Render a finding: message, numbers and caveats. */
-export function FindingRow({ finding, look }: Props) {
+export function FindingRow({ finding, verdict }: Props) {
   const { t } = useTranslation();
-  const pick = useLocalized();
-  const sentence = useMessage();
+  const localize = useLocalized();
+  const formatMessage = useMessage();
   const names = useNames();
   const rule = useRules().data?.get(finding.rule);
-  const matched = look === "supports";
-  const summary = rule && finding.numbers.length > 0 ? describeMeasure(pick(rule.summary), finding) : "";
+  const matched = verdict === "supports";
+  const summary = rule && finding.numbers.length > 0 ? fillSummary(localize(rule.summary), finding) : "";
   const isVisible = finding.state === "matched" || finding.state === "inconclusive";
   return (
-    <article className={cx(classes.finding, classes[`look_${look}`])}>
+    <article className={cx(classes.finding, classes[`look_${verdict}`])}>
       <header className={classes.findingHead}>
         {matched ? (
           <StatusIcon tone={TONES[finding.severity]}>{t(`findings.severity.${finding.severity}`)}</StatusIcon>
         ) : (
-          <VerdictIcon look={look} label={t(`findings.verdict.${look}`)} />
+          <VerdictIcon verdict={verdict} label={t(`findings.verdict.${verdict}`)} />
         )}
         <Link
           to="/rules"
           search={{ rule: finding.rule }}
-          className={cx(classes.ruleName, look === "refutes" && classes.struck)}
+          className={cx(classes.ruleName, verdict === "refutes" && classes.refuted)}
           title={finding.rule}
         >
           {names.rule(finding.rule)}
         </Link>
         <span className={classes.tags}>
-          <Subjects of={finding.subject} called={calledIn(finding.detail)} />
+          <SubjectTags subject={finding.subject} processName={processNameOf(finding.detail)} />
         </span>
         <span className={classes.strength} title={t(`findings.strengthMeaning.${finding.strength}`)}>
           {t(`findings.strength.${finding.strength}`)}
         </span>
       </header>
       {isVisible && summary && <p className={classes.text}>{summary}</p>}
-      {finding.reason && <p className={classes.reason}>{sentence(names.reason(finding.reason))}</p>}
+      {finding.reason && <p className={classes.reason}>{formatMessage(names.reason(finding.reason))}</p>}
       {finding.numbers.length > 0 && (
         <FindingNumbers
           figures={toFigures(finding)}
-          look={look}
+          verdict={verdict}
           label={names.rule(finding.rule)}
-          within={finding.subject}
+          outerSubject={finding.subject}
         />
       )}
-      {matched && rule?.caveats && <p className={classes.note}>{pick(rule.caveats)}</p>}
+      {matched && rule?.caveats && <p className={classes.note}>{localize(rule.caveats)}</p>}
     </article>
   );
 }

@@ -1,7 +1,7 @@
 import type { RunFindings } from "../../client/models";
 import { Link } from "../../components/Link";
 import { VerdictIcon } from "../../components/VerdictIcon";
-import { milliseconds } from "../../core/text/format";
+import { formatMilliseconds } from "../../core/text/format";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { DiagnosisResult } from "./DiagnosisResult";
 import classes from "./Findings.module.css";
@@ -9,12 +9,12 @@ import classes from "./Findings.module.css";
 interface Props {
   runFindings: RunFindings;
   hostId: string | undefined;
-  tried?: readonly string[];
+  triedCollectors?: readonly string[];
   compact?: boolean;
 }
 
 /** Render how many rules were evaluated, and in which time. */
-export function CheckedSummary({ runFindings }: { runFindings: RunFindings }) {
+export function EvaluationSummary({ runFindings }: { runFindings: RunFindings }) {
   const { t } = useTranslation();
   const { findings, not_matched, not_evaluated, ranking } = runFindings;
   const rules = new Set(
@@ -23,7 +23,9 @@ export function CheckedSummary({ runFindings }: { runFindings: RunFindings }) {
   return (
     <>
       <span>{t("findings.ruleCount", { count: rules.size })}</span>
-      {runFindings.elapsed_ms !== null && <span className="num">{milliseconds(runFindings.elapsed_ms)}</span>}
+      {runFindings.elapsed_ms !== null && (
+        <span className="num">{formatMilliseconds(runFindings.elapsed_ms)}</span>
+      )}
       <Link to="/rules">{t("nav.rules")}</Link>
     </>
   );
@@ -34,7 +36,7 @@ export function NoCauseNote({ children }: { children?: React.ReactNode }) {
   const { t } = useTranslation();
   return (
     <p className={classes.noneText}>
-      <VerdictIcon look="refutes" />
+      <VerdictIcon verdict="refutes" />
       <strong>{t("findings.noCause")}</strong>
       <span className="dim">{children ?? t("findings.noCauseText")}</span>
     </p>
@@ -42,13 +44,13 @@ export function NoCauseNote({ children }: { children?: React.ReactNode }) {
 }
 
 /** Render all findings of a run. */
-export function FindingsBody({ runFindings, hostId, tried = [], compact = false }: Props) {
+export function FindingsBody({ runFindings, hostId, triedCollectors = [], compact = false }: Props) {
   return (
     <DiagnosisResult
       ranking={runFindings.ranking}
       findings={runFindings.findings}
       not_matched={runFindings.not_matched}
-      tried={tried}
+      triedCollectors={triedCollectors}
       hostId={hostId}
       none={<NoCauseNote />}
       compact={compact}

@@ -3,12 +3,12 @@ import { Plus } from "lucide-react";
 import { Link } from "../../components/Link";
 import { TierTag } from "../../components/StatusIcon";
 import { VerdictIcon } from "../../components/VerdictIcon";
-import { number, quantity, seconds } from "../../core/text/format";
+import { formatNumber, formatQuantity, formatSeconds } from "../../core/text/format";
 import { useOpenDialog } from "../../lib/dialogs";
 import { usePermission } from "../../lib/queries";
 import { useNames } from "../../lib/text/useNames";
 import { useTranslation } from "../../lib/text/useTranslation";
-import type { Consumer, DeeperLook } from "./api";
+import type { Consumer, DeeperCapture } from "./api";
 import classes from "./Findings.module.css";
 import leads from "./Leads.module.css";
 
@@ -23,8 +23,8 @@ export function Consumers({ items }: { items: readonly Consumer[] }) {
           <span className={leads.process}>
             {t("findings.subject.named", { name: item.name, value: item.pid })}
           </span>
-          <span className={leads.amount}>{quantity(item.amount, item.unit)}</span>
-          <span className={leads.ofAll}>{t("findings.ofAll", { share: number(item.share_pct) })}</span>
+          <span className={leads.amount}>{formatQuantity(item.amount, item.unit)}</span>
+          <span className={leads.ofAll}>{t("findings.ofAll", { share: formatNumber(item.share_pct) })}</span>
         </li>
       ))}
     </ul>
@@ -32,7 +32,7 @@ export function Consumers({ items }: { items: readonly Consumer[] }) {
 }
 
 interface Props {
-  items: readonly DeeperLook[];
+  items: readonly DeeperCapture[];
   hostId: string | undefined;
   /** Scope of the diagnosis (`kind=value`), applied to the collectors. */
   scope: string;
@@ -42,18 +42,18 @@ interface Props {
 export function DeeperCollectors({ items, hostId, scope }: Props) {
   const { t } = useTranslation();
   const names = useNames();
-  const may = usePermission();
+  const can = usePermission();
   const openDialog = useOpenDialog();
   return items.map(({ collector, tier, decides, ...cost }) => (
     <article key={collector} className={`${classes.finding} ${classes.look_absent}`}>
       <header className={classes.findingHead}>
-        <VerdictIcon look="absent" label={t("findings.verdict.absent")} />
+        <VerdictIcon verdict="absent" label={t("findings.verdict.absent")} />
         <span className={classes.ruleName}>{names.collector(collector)}</span>
         <TierTag tier={tier} />
         <span className={leads.cost}>
-          {t("findings.cost", { time: seconds(cost.seconds), cpu: number(cost.cpu_pct) })}
+          {t("findings.cost", { time: formatSeconds(cost.seconds), cpu: formatNumber(cost.cpu_pct) })}
         </span>
-        {hostId && may(`capture.${tier}`) && (
+        {hostId && can(`capture.${tier}`) && (
           <Button
             size="compact-xs"
             variant="default"
@@ -66,7 +66,7 @@ export function DeeperCollectors({ items, hostId, scope }: Props) {
         )}
       </header>
       {decides.length > 0 && (
-        <p className={classes.silent}>
+        <p className={classes.ruleIds}>
           <span className="dim">{t("findings.decides")}</span>{" "}
           {decides.map((id, i) => (
             <span key={id}>

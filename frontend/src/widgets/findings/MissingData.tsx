@@ -21,7 +21,7 @@ interface MissingItem {
 interface Props {
   items: readonly MissingItem[];
   /** Collectors that ran already. Only other collectors are offered. */
-  tried: readonly string[];
+  triedCollectors: readonly string[];
   hostId: string | undefined;
 }
 
@@ -42,28 +42,28 @@ function collectorsFor(
 }
 
 /** Render rules that were not evaluated, grouped by reason, each group with a button that captures the missing data. */
-export function MissingData({ items, tried, hostId }: Props) {
+export function MissingData({ items, triedCollectors, hostId }: Props) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const names = useNames();
-  const may = usePermission();
+  const can = usePermission();
   const openDialog = useOpenDialog();
   const rules = useRules().data;
   const collectors = useCollectors().data;
   const info = (id: string) => collectors?.find((collector) => collector.id === id);
-  return groupBy(items, (missingItem) => sentence(names.reason(missingItem.reason))).map(
+  return groupBy(items, (missingItem) => formatMessage(names.reason(missingItem.reason))).map(
     ([reason, lacking]) => {
       const needed = collectorsFor(
         lacking.flatMap((missingItem) => rules?.get(missingItem.finding) ?? []),
-        tried,
+        triedCollectors,
         (id) => info(id)?.cost.cpu_pct ?? 0,
       ).filter(info);
       return (
         <article key={reason} className={`${classes.finding} ${classes.look_absent}`}>
           <header className={classes.findingHead}>
-            <VerdictIcon look="absent" label={t("findings.verdict.absent")} />
+            <VerdictIcon verdict="absent" label={t("findings.verdict.absent")} />
             <span className={classes.absentWhy}>{reason || t("findings.noReason")}</span>
-            {hostId && needed.length > 0 && may("capture.light") && (
+            {hostId && needed.length > 0 && can("capture.light") && (
               <Button
                 size="compact-xs"
                 variant="default"
@@ -79,7 +79,7 @@ export function MissingData({ items, tried, hostId }: Props) {
               return tier && tier !== "light" ? <TierTag key={id} tier={tier} /> : null;
             })}
           </header>
-          <p className={classes.silent}>
+          <p className={classes.ruleIds}>
             <span className="dim">{t("findings.notEvaluated")}</span>{" "}
             {lacking.map(({ finding }, i) => (
               <span key={`${finding}${i}`}>

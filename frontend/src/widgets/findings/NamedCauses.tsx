@@ -19,7 +19,7 @@ export function NamedCauses({ named }: Props) {
       {named.slice(0, MOST).map(({ cause, confidence }) => (
         <span key={cause} className={classes.namedCause}>
           <VerdictIcon
-            look={confidence === "possible" ? "weak" : "supports"}
+            verdict={confidence === "possible" ? "weak" : "supports"}
             label={t(`findings.confidence.${confidence}`)}
           />
           {names.cause(cause)}

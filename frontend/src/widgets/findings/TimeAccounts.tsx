@@ -1,6 +1,6 @@
 import { Link } from "../../components/Link";
 import { StatusIcon, Tag } from "../../components/StatusIcon";
-import { milliseconds, number } from "../../core/text/format";
+import { formatMilliseconds, formatNumber } from "../../core/text/format";
 import { useNames } from "../../lib/text/useNames";
 import { type PlainTextKey, useTranslation } from "../../lib/text/useTranslation";
 import type { BoundedShare, Ranking, TimeAccount, TimeShare } from "./api";
@@ -12,14 +12,14 @@ const THIN = "\u2009";
 const percent = (value: number): string => `${value > 0 && value < 0.5 ? "< 1" : value.toFixed(0)}${THIN}%`;
 
 /** Return the bounds of a share as text, or "" if it is exact. */
-export function boundsOf({ low_pct, high_pct }: BoundedShare): string {
+export function formatShareBounds({ low_pct, high_pct }: BoundedShare): string {
   const [low, high] = [low_pct.toFixed(0), high_pct.toFixed(0)];
   return low === high ? "" : `${low}–${high}${THIN}%`;
 }
 
 /** Return a share with its bounds, such as `62 % (55–70 %)`. */
-export const shareText = (share: BoundedShare): string =>
-  [percent(share.pct), boundsOf(share) && `(${boundsOf(share)})`].filter(Boolean).join(" ");
+export const formatShare = (share: BoundedShare): string =>
+  [percent(share.pct), formatShareBounds(share) && `(${formatShareBounds(share)})`].filter(Boolean).join(" ");
 
 /** Render the time accounts of harmed services, followed by the services on this host that they wait for. */
 export function TimeAccounts({ accounts }: { accounts: readonly TimeAccount[] }) {
@@ -75,17 +75,17 @@ function Account({ link: { account, depth, caller } }: { link: ChainLink }) {
         <span className={classes.figures}>
           <span>{t("findings.time.processes", { count: account.process_count })}</span>
           {account.waiting > 0 && (
-            <span>{t("findings.time.waiting", { requests: number(account.waiting) })}</span>
+            <span>{t("findings.time.waiting", { requests: formatNumber(account.waiting) })}</span>
           )}
           {account.queued > 0 && (
-            <span>{t("findings.time.queued", { requests: number(account.queued) })}</span>
+            <span>{t("findings.time.queued", { requests: formatNumber(account.queued) })}</span>
           )}
           {account.oldest_ms > 0 && (
-            <span>{t("findings.time.oldest", { time: milliseconds(account.oldest_ms) })}</span>
+            <span>{t("findings.time.oldest", { time: formatMilliseconds(account.oldest_ms) })}</span>
           )}
           <span>{t("findings.time.busy", { share: percent(account.busy_pct) })}</span>
-          <span title={t("findings.sampleCount", { n: number(account.sample_count) })}>
-            n = {number(account.sample_count)}
+          <span title={t("findings.sampleCount", { n: formatNumber(account.sample_count) })}>
+            n = {formatNumber(account.sample_count)}
           </span>
         </span>
       </header>
@@ -136,7 +136,7 @@ function Bar({ shares }: { shares: readonly TimeShare[] }) {
           className={classes.part}
           data-group={activityGroup(item.activity)}
           style={{ width: `${item.share?.pct ?? 0}%` }}
-          title={[nameActivity(item.activity), item.target, item.share && shareText(item.share)]
+          title={[nameActivity(item.activity), item.target, item.share && formatShare(item.share)]
             .filter(Boolean)
             .join(" · ")}
         />
@@ -155,7 +155,7 @@ function ShareRow({ item, pid }: { item: TimeShare; pid: string | undefined }) {
   return (
     <li className={classes.share}>
       <span className={classes.swatch} data-group={activityGroup(activity)} aria-hidden />
-      <span className={classes.what}>
+      <span className={classes.activity}>
         {name} {target && <span className={classes.target}>{target}</span>}
         {callee && <span className={classes.callee}>→ {callee.service}</span>}
         {operation && <span className={classes.operation}>{operation}</span>}
@@ -164,10 +164,10 @@ function ShareRow({ item, pid }: { item: TimeShare; pid: string | undefined }) {
         {percent(share.pct)}
       </CitedSource>
       <span className={classes.bounds} title={t("findings.interval")}>
-        {boundsOf(share) || t("findings.time.exact")}
+        {formatShareBounds(share) || t("findings.time.exact")}
       </span>
       <span className={classes.longest}>
-        {item.longest_ms > 0 && t("findings.time.longest", { time: milliseconds(item.longest_ms) })}
+        {item.longest_ms > 0 && t("findings.time.longest", { time: formatMilliseconds(item.longest_ms) })}
       </span>
       <CitationLink place={place} pid={pid} label={name} />
     </li>
@@ -185,7 +185,7 @@ export function CauseEffect({
   const { t } = useTranslation();
   const names = useNames();
   const service = findHarmedService(accounts);
-  const share = cause.share ? shareText(cause.share) : "";
+  const share = cause.share ? formatShare(cause.share) : "";
   return (
     <>
       {share && (
@@ -199,7 +199,7 @@ export function CauseEffect({
         <p className={classes.consequences}>
           <span className="dim">{t("findings.explains")}</span>
           {cause.explains.map((id) => (
-            <span key={id} className={classes.consequence}>
+            <span key={id}>
               →{" "}
               <Link to="/rules" search={{ view: "causes", cause: id }}>
                 {names.cause(id)}

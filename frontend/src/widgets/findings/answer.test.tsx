@@ -5,7 +5,7 @@ import { DIAGNOSES } from "../../../mock/analysis/diagnosisRecords";
 import { CPU_ACCOUNTS } from "../../../mock/analysis/timeAccounts";
 import { state } from "../../../mock/api";
 import { openScreen } from "../../testing/screen";
-import { boundsOf, shareText } from "./TimeAccounts";
+import { formatShare, formatShareBounds } from "./TimeAccounts";
 import { findHarmedService, listChain } from "./timeChain";
 
 const NAMED = DIAGNOSES[0];
@@ -40,8 +40,8 @@ describe("time accounts", () => {
   });
 
   it("formats a share with its bounds, and an exact share without", () => {
-    expect(shareText({ pct: 62, low_pct: 55, high_pct: 70 })).toBe("62\u2009% (55–70\u2009%)");
-    expect(boundsOf({ pct: 17, low_pct: 17, high_pct: 17 })).toBe("");
+    expect(formatShare({ pct: 62, low_pct: 55, high_pct: 70 })).toBe("62\u2009% (55–70\u2009%)");
+    expect(formatShareBounds({ pct: 17, low_pct: 17, high_pct: 17 })).toBe("");
   });
 });
 

@@ -11,4 +11,4 @@ export type BoundedShare = Schemas["BoundedShareResponse"];
 export type TimeAccount = Schemas["TimeAccountResponse"];
 export type TimeShare = Schemas["TimeShareResponse"];
 export type Consumer = Schemas["ConsumerResponse"];
-export type DeeperLook = Schemas["DeeperLookResponse"];
+export type DeeperCapture = Schemas["DeeperLookResponse"];

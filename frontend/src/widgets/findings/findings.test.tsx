@@ -3,8 +3,8 @@ import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it } from "vitest";
 import { THRESHOLDS } from "../../../mock/analysis/knowledge";
 import { state } from "../../../mock/api";
-import { answerInstead, sent } from "../../../mock/server/msw";
-import { CAPTURES, HOSTS } from "../../../mock/world";
+import { CAPTURES, HOSTS } from "../../../mock/dataset";
+import { overrideAnswer, sentRequests } from "../../../mock/server/msw";
 import { openScreen } from "../../testing/screen";
 
 const [, UNHEALTHY, WELL, UNASKED] = HOSTS as [unknown, ...(typeof HOSTS)[number][]];
@@ -88,7 +88,7 @@ describe("findings of a run", () => {
   });
 
   it("displays that a run is not evaluated", async () => {
-    answerInstead(({ path }) =>
+    overrideAnswer(({ path }) =>
       path === `/runs/${RUN}/findings`
         ? {
             status: 200,
@@ -152,7 +152,7 @@ describe("rules page", () => {
     await user.type(within(dialog).getByRole("textbox", { name: /^Reason/ }), "reclaim is normal there");
     await user.click(within(dialog).getByRole("button", { name: "Set threshold" }));
     await waitFor(() =>
-      expect(sent.find((request) => request.method === "PUT")?.body).toEqual({
+      expect(sentRequests.find((request) => request.method === "PUT")?.body).toEqual({
         name: "F-MEM-RECLAIM.warn",
         value: 20,
         label_name: "role",
@@ -169,11 +169,11 @@ describe("rules page", () => {
     expect(screen.getByText("role=db")).toBeVisible();
     const row = screen.getByText("role=db").closest("tr") as HTMLElement;
     await user.click(within(row).getByRole("button", { name: "Reset to default" }));
-    expect(sent.some((request) => request.method === "DELETE")).toBe(false);
+    expect(sentRequests.some((request) => request.method === "DELETE")).toBe(false);
     await user.click(
       within(await screen.findByRole("dialog")).getByRole("button", { name: "Reset to default" }),
     );
-    await waitFor(() => expect(sent.some((request) => request.method === "DELETE")).toBe(true));
+    await waitFor(() => expect(sentRequests.some((request) => request.method === "DELETE")).toBe(true));
     await waitFor(() => expect(screen.queryByText("role=db")).toBeNull());
   });
 

@@ -2,10 +2,10 @@ import { useElementSize } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { BlockSkeleton, ErrorLine, Loaded } from "../../components/EmptyState";
+import { BlockSkeleton, ErrorLine, QueryContent } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { RunStateIcon } from "../../components/StatusIcon";
-import { type DiffState, isBuilt, sidesOf } from "../../core/profiles/difference";
+import { type DiffState, formatBothSides, isComparisonBuilt } from "../../core/profiles/difference";
 import type { FlameNode } from "../../core/profiles/flame";
 import { get } from "../../lib/queries";
 import { useMessage } from "../../lib/text/i18n";
@@ -23,11 +23,11 @@ const POLL_MS = 1000;
 /** Render a small differential flame graph once it is built. A click on a frame opens the comparison at that frame. */
 export function ComparisonPreview({ id }: { id: string }) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const query = useQuery({
     queryKey: ["diffs", id],
     queryFn: () => get(`/comparisons/${id}`),
-    refetchInterval: ({ state }) => (state.data && !isBuilt(state.data) ? POLL_MS : false),
+    refetchInterval: ({ state }) => (state.data && !isComparisonBuilt(state.data) ? POLL_MS : false),
   });
   const diff = query.data;
   return (
@@ -51,10 +51,10 @@ export function ComparisonPreview({ id }: { id: string }) {
       {!diff && !query.error && <BlockSkeleton height={240} />}
       {diff?.state === "failed" && (
         <p className={classes.summary}>
-          {t("compare.failed")}: {sentence(diff.failure)}
+          {t("compare.failed")}: {formatMessage(diff.failure)}
         </p>
       )}
-      {diff && !isBuilt(diff) && <RunStateIcon state={diff.state} />}
+      {diff && !isComparisonBuilt(diff) && <RunStateIcon state={diff.state} />}
       {diff?.state === "ready" && <ComparisonTree diff={diff} />}
     </section>
   );
@@ -80,8 +80,8 @@ function ComparisonTree({ diff }: { diff: DiffState }) {
       <p className={classes.summary}>
         {t("compare.sidesText", { before: diff.a.profiles, after: diff.b.profiles })}
       </p>
-      <figure ref={ref} className={flame.glance}>
-        <Loaded query={query} skeleton={<BlockSkeleton height={240} />}>
+      <figure ref={ref} className={flame.preview}>
+        <QueryContent query={query} skeleton={<BlockSkeleton height={240} />}>
           {(loaded) => (
             <FlameGraph
               tree={loaded.tree}
@@ -100,10 +100,10 @@ function ComparisonTree({ diff }: { diff: DiffState }) {
               onFocus={setFocus}
             />
           )}
-        </Loaded>
-        <figcaption className={flame.glanceLine}>
-          <span className={flame.glanceName}>
-            {focus && data ? `${focus.name} · ${sidesOf(focus, data)}` : t("compare.hint")}
+        </QueryContent>
+        <figcaption className={flame.previewCaption}>
+          <span className={flame.previewFrame}>
+            {focus && data ? `${focus.name} · ${formatBothSides(focus, data)}` : t("compare.hint")}
           </span>
           <Link to="/comparisons/$diffId" params={{ diffId: diff.id }}>
             {t("compare.open")}

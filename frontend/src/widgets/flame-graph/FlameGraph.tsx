@@ -1,24 +1,25 @@
 import { useComputedColorScheme } from "@mantine/core";
 import { useElementSize, useMergedRef } from "@mantine/hooks";
 import { type KeyboardEvent, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
-import { type ColorBy, fillOf, frameLabel } from "../../core/profiles/colors";
+import { type ColorBy, chooseFrameFill, frameLabel } from "../../core/profiles/colors";
 import {
-  deltaExtent,
   deltaFill,
   deltaGlyph,
   type FlameNode,
   findFrame,
-  markedDelta,
-  neighbour,
+  findMaximumDelta,
+  findNeighbor,
+  nestUnderAncestors,
   type PathStep,
-  underAncestors,
+  significantDelta,
 } from "../../core/profiles/flame";
 import { countBoxes } from "../../core/profiles/layout";
 import { drawFlameCanvas } from "./canvas";
 import { drawFlame } from "./d3";
 import { CELL_PX, type Drawing, MIN_FRAME_PX, type Point } from "./drawing";
+import { rememberFlamePlace, removeEarlyFlame } from "./earlyFlame";
 import classes from "./FlameGraph.module.css";
-import { useRoomBelow } from "./useRoomBelow";
+import { useHeightBelow } from "./useHeightBelow";
 
 interface Props {
   tree: FlameNode;
@@ -59,9 +60,9 @@ export function FlameGraph(props: Props) {
   const [first, setFirst] = useState(0);
   useLayoutEffect(() => setFirst(outer.current?.clientWidth ?? 0), []);
   const width = Math.floor(observed) || first;
-  const maxHeight = useRoomBelow(outer, fitsView);
+  const maxHeight = useHeightBelow(outer, fitsView);
   const [cursor, setCursor] = useState<FlameNode["id"] | null>(null);
-  const visibleTree = useMemo(() => underAncestors(path, tree), [path, tree]);
+  const visibleTree = useMemo(() => nestUnderAncestors(path, tree), [path, tree]);
   const calls = useRef({ onZoom, onFocus, title, onMenu });
   calls.current = { onZoom, onFocus, title, onMenu };
   const drawing = useRef<Drawing | null>(null);
@@ -70,7 +71,7 @@ export function FlameGraph(props: Props) {
   useEffect(() => {
     const element = canvas.current;
     if (!element || width < 50) return;
-    const extent = differential ? deltaExtent(visibleTree) : 0;
+    const extent = differential ? findMaximumDelta(visibleTree) : 0;
     const draw = frames > MAX_D3_FRAMES ? drawFlameCanvas : drawFlame;
     const flame = draw(element, visibleTree, {
       // clientWidth excludes the gutter of the scrollbar.
@@ -81,10 +82,10 @@ export function FlameGraph(props: Props) {
           if (matches.has(node.id)) return scheme === "dark" ? "#c77dff" : "#b14cf0";
           return scheme === "dark" ? "#7a8591" : "#e3e6ea";
         }
-        if (differential) return deltaFill(markedDelta(node), extent, scheme);
-        return fillOf(node, colorBy, scheme);
+        if (differential) return deltaFill(significantDelta(node), extent, scheme);
+        return chooseFrameFill(node, colorBy, scheme);
       },
-      label: (node) => (differential ? deltaGlyph(markedDelta(node)) : "") + frameLabel(node),
+      label: (node) => (differential ? deltaGlyph(significantDelta(node)) : "") + frameLabel(node),
       title: (node) => calls.current.title(node),
       onPick: (node) => {
         if (node.kind === "pruned") return;
@@ -100,6 +101,7 @@ export function FlameGraph(props: Props) {
       },
     });
     drawing.current = flame;
+    removeEarlyFlame();
     const frame = outer.current;
     // Scroll to the root: at the bottom of a flame graph, at the top of an icicle graph.
     if (frame) frame.scrollTop = inverted ? 0 : frame.scrollHeight;
@@ -113,6 +115,7 @@ export function FlameGraph(props: Props) {
   useEffect(() => {
     if (outer.current && !inverted) outer.current.scrollTop = outer.current.scrollHeight;
     drawing.current?.repaint?.();
+    if (outer.current && fitsView && maxHeight !== undefined) rememberFlamePlace(outer.current);
   }, [maxHeight, inverted]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new rendering has no outline yet
@@ -161,7 +164,7 @@ export function FlameGraph(props: Props) {
     const next =
       cursor === null || !findFrame(visibleTree, cursor)
         ? visibleTree
-        : neighbour(visibleTree, cursor, direction);
+        : findNeighbor(visibleTree, cursor, direction);
     if (!next) return;
     setCursor(next.id);
     follow(next.id);

@@ -2,11 +2,11 @@ import { useElementSize } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
-import { BlockSkeleton, Loaded } from "../../components/EmptyState";
+import { BlockSkeleton, QueryContent } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
-import { type FlameNode, namesWith, pathTo } from "../../core/profiles/flame";
-import { percent } from "../../core/text/format";
-import { get, keys } from "../../lib/queries";
+import { type FlameNode, findFramePath, findFramesByName } from "../../core/profiles/flame";
+import { formatPercent } from "../../core/text/format";
+import { get, queryKeys } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { listField } from "../../lib/urlState";
 import { FlameGraph } from "./FlameGraph";
@@ -23,7 +23,7 @@ interface Props {
  * expression that JavaScript cannot parse matches nothing.
  */
 function matching(tree: FlameNode, frame: string): Set<FlameNode["id"]> {
-  if (/^[\w:.~ -]+$/.test(frame)) return namesWith(tree, frame);
+  if (/^[\w:.~ -]+$/.test(frame)) return findFramesByName(tree, frame);
   try {
     const pattern = new RegExp(frame);
     const matches = new Set<FlameNode["id"]>();
@@ -46,7 +46,7 @@ export function ProfilePreview({ profile, frame }: Props) {
   const [focus, setFocus] = useState<FlameNode | null>(null);
   const wide = Math.round(width / 50) * 50;
   const query = useQuery({
-    queryKey: [...keys.profiles, profile, "tree", { hide_idle: true }, { width: wide }],
+    queryKey: [...queryKeys.profiles, profile, "tree", { hide_idle: true }, { width: wide }],
     queryFn: ({ signal }) => get(`/profiles/${profile}/tree`, { hide_idle: true, width: wide }, signal),
     enabled: wide > 0,
     staleTime: Number.POSITIVE_INFINITY,
@@ -54,7 +54,7 @@ export function ProfilePreview({ profile, frame }: Props) {
   const tree = query.data?.tree;
   const matches = useMemo(() => (tree && frame ? matching(tree, frame) : undefined), [tree, frame]);
   const open = (frame: FlameNode["id"]) => {
-    const names = tree ? pathTo(tree, frame).map((node) => node.name) : [];
+    const names = tree ? findFramePath(tree, frame).map((node) => node.name) : [];
     void navigate({
       to: "/profiles/$profileId",
       params: { profileId: profile },
@@ -62,8 +62,8 @@ export function ProfilePreview({ profile, frame }: Props) {
     });
   };
   return (
-    <figure ref={ref} className={classes.glance}>
-      <Loaded query={query} skeleton={<BlockSkeleton height={240} />}>
+    <figure ref={ref} className={classes.preview}>
+      <QueryContent query={query} skeleton={<BlockSkeleton height={240} />}>
         {(data) => (
           <FlameGraph
             tree={data.tree}
@@ -76,11 +76,11 @@ export function ProfilePreview({ profile, frame }: Props) {
             onFocus={setFocus}
           />
         )}
-      </Loaded>
-      <figcaption className={classes.glanceLine}>
-        <span className={classes.glanceName}>
+      </QueryContent>
+      <figcaption className={classes.previewCaption}>
+        <span className={classes.previewFrame}>
           {focus
-            ? `${focus.name} · ${percent(query.data && query.data.total > 0 ? focus.value / query.data.total : 0)}`
+            ? `${focus.name} · ${formatPercent(query.data && query.data.total > 0 ? focus.value / query.data.total : 0)}`
             : t("profile.hint")}
         </span>
         <Link to="/profiles/$profileId" params={{ profileId: profile }} search={{ idle: "1" }}>

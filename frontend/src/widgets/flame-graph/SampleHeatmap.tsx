@@ -1,8 +1,15 @@
 import { useComputedColorScheme } from "@mantine/core";
 import { useElementSize } from "@mantine/hooks";
 import { type KeyboardEvent, type PointerEvent, useEffect, useRef, useState } from "react";
-import { brushedColumns, columns, type Heat, heatRange, peak, strength } from "../../core/charts/heat";
-import { type Range, span, toX } from "../../core/time/range";
+import {
+  countColumns,
+  findPeakCount,
+  type Heat,
+  heatRange,
+  snapBrush,
+  toColorStrength,
+} from "../../core/charts/heat";
+import { type Range, spanOf, toX } from "../../core/time/range";
 import classes from "./SampleHeatmap.module.css";
 
 interface Props {
@@ -36,7 +43,7 @@ export function SampleHeatmap({ heat, brush, baseline, label, rowPx = ROW_PX, on
     element.height = Math.round(height * ratio);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, height);
-    paint(context, heat, { width, rowPx, dark: scheme === "dark" });
+    paintHeat(context, heat, { width, rowPx, dark: scheme === "dark" });
   }, [heat, width, height, rowPx, scheme]);
 
   const share = (event: PointerEvent) => {
@@ -52,7 +59,7 @@ export function SampleHeatmap({ heat, brush, baseline, label, rowPx = ROW_PX, on
     if (!drag) return;
     setDrag(null);
     const still = Math.abs(drag.to - drag.from) * width < 3;
-    onBrush(still ? undefined : brushedColumns(heat, drag.from, drag.to), drag.baseline);
+    onBrush(still ? undefined : snapBrush(heat, drag.from, drag.to), drag.baseline);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "Escape") {
@@ -63,7 +70,7 @@ export function SampleHeatmap({ heat, brush, baseline, label, rowPx = ROW_PX, on
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (step === 0) return;
     event.preventDefault();
-    const now = brush ?? { from: whole.from, to: whole.from + Math.max(span(whole) / 10, heat.colNs) };
+    const now = brush ?? { from: whole.from, to: whole.from + Math.max(spanOf(whole) / 10, heat.colNs) };
     const by = step * heat.colNs;
     const next = event.shiftKey
       ? { from: now.from, to: now.to + by }
@@ -71,8 +78,8 @@ export function SampleHeatmap({ heat, brush, baseline, label, rowPx = ROW_PX, on
     if (next.from >= whole.from && next.to <= whole.to && next.to > next.from) onBrush(next, false);
   };
 
-  const visibleBrush = drag && !drag.baseline ? brushedColumns(heat, drag.from, drag.to) : brush;
-  const visibleBaseline = drag?.baseline ? brushedColumns(heat, drag.from, drag.to) : baseline;
+  const visibleBrush = drag && !drag.baseline ? snapBrush(heat, drag.from, drag.to) : brush;
+  const visibleBaseline = drag?.baseline ? snapBrush(heat, drag.from, drag.to) : baseline;
   return (
     <div ref={ref} className={classes.strip} style={{ height }}>
       <canvas ref={canvas} className={classes.canvas} style={{ width: "100%", height }} />
@@ -116,9 +123,9 @@ interface Surface {
 }
 
 /** Paint the counts of a heat map. NaN is no data and is striped. */
-function paint(context: CanvasRenderingContext2D, heat: Heat, { width, rowPx, dark }: Surface): void {
-  const n = columns(heat);
-  const max = peak(heat);
+function paintHeat(context: CanvasRenderingContext2D, heat: Heat, { width, rowPx, dark }: Surface): void {
+  const n = countColumns(heat);
+  const max = findPeakCount(heat);
   const cell = width / Math.max(n, 1);
   for (let row = 0; row < heat.rows; row += 1)
     for (let col = 0; col < n; col += 1) {
@@ -131,7 +138,7 @@ function paint(context: CanvasRenderingContext2D, heat: Heat, { width, rowPx, da
         for (let x = left - (left % 4); x < right; x += 4) context.fillRect(x, top, 1, rowPx);
         continue;
       }
-      const value = strength(count, max);
+      const value = toColorStrength(count, max);
       if (value === 0) continue;
       context.fillStyle = dark
         ? `hsl(${30 - value * 12} ${58 + value * 14}% ${14 + value * 36}%)`

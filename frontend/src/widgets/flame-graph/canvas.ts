@@ -1,5 +1,5 @@
 import type { FlameNode } from "../../core/profiles/flame";
-import { boxAt, fitText, type Levels, layOutFrames } from "../../core/profiles/layout";
+import { type FrameLevels, findBoxAt, fitText, layOutFrames } from "../../core/profiles/layout";
 import { CELL_PX, type Drawing, type FlameOptions, MIN_FRAME_PX } from "./drawing";
 
 const FONT = "11px 'JetBrains Mono Variable', ui-monospace, monospace";
@@ -42,7 +42,7 @@ export function drawFlameCanvas(element: HTMLElement, tree: FlameNode, options: 
     context.setTransform(ratio, 0, 0, ratio, 0, -top * ratio);
     context.clearRect(0, top, options.width, visible);
     paintLevels(context, levels, { options, height, top, bottom: top + visible, panel });
-    const box = marked === null ? undefined : locate(levels, marked);
+    const box = marked === null ? undefined : findBoxPosition(levels, marked);
     if (box) {
       context.strokeStyle = accent;
       context.lineWidth = 2;
@@ -57,7 +57,7 @@ export function drawFlameCanvas(element: HTMLElement, tree: FlameNode, options: 
     const bounds = element.getBoundingClientRect();
     const row = Math.floor((event.clientY - bounds.top) / CELL_PX);
     const level = options.inverted ? row : levels.length - 1 - row;
-    return boxAt(levels[level], event.clientX - bounds.left)?.node ?? null;
+    return findBoxAt(levels[level], event.clientX - bounds.left)?.node ?? null;
   };
   const point = (event: MouseEvent) => {
     const node = nodeUnder(event);
@@ -89,7 +89,7 @@ export function drawFlameCanvas(element: HTMLElement, tree: FlameNode, options: 
     mark: (id) => {
       marked = id;
       later();
-      const box = id === null ? undefined : locate(levels, id);
+      const box = id === null ? undefined : findBoxPosition(levels, id);
       return box && { x: box.x, y: yOf(box.level, height, options.inverted) };
     },
     repaint: later,
@@ -105,7 +105,7 @@ export function drawFlameCanvas(element: HTMLElement, tree: FlameNode, options: 
 const yOf = (level: number, height: number, inverted: boolean): number =>
   inverted ? level * CELL_PX : height - (level + 1) * CELL_PX;
 
-function locate(levels: Levels, id: FlameNode["id"]) {
+function findBoxPosition(levels: FrameLevels, id: FlameNode["id"]) {
   for (let level = 0; level < levels.length; level += 1)
     for (const box of levels[level] ?? []) if (box.node.id === id) return { ...box, level };
   return undefined;
@@ -120,7 +120,7 @@ interface View {
 }
 
 /** Paint the levels between `top` and `bottom`. A gap separates frames wider than 2 px. */
-function paintLevels(context: CanvasRenderingContext2D, levels: Levels, view: View): void {
+function paintLevels(context: CanvasRenderingContext2D, levels: FrameLevels, view: View): void {
   context.font = FONT;
   context.textBaseline = "middle";
   const letterPx = context.measureText("m").width || 6.6;

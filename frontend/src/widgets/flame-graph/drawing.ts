@@ -3,6 +3,10 @@ import type { FlameNode } from "../../core/profiles/flame";
 /** Narrower frames are not rendered. The server prunes frames narrower than half of it. */
 export const MIN_FRAME_PX = 1;
 export const CELL_PX = 18;
+/** Height of the line of details below a flame graph. */
+export const DETAILS_PX = 36;
+/** Minimum height. With less room the element keeps its own height, and the user scrolls to it. */
+export const LEAST_PX = 260;
 
 export interface Point {
   x: number;

@@ -1,4 +1,4 @@
-import { type DiffHead, rate, sidesOf } from "../../core/profiles/difference";
+import { type DiffHead, formatBothSides, formatWeight } from "../../core/profiles/difference";
 import type { FlameNode } from "../../core/profiles/flame";
 import { useTranslation } from "../../lib/text/useTranslation";
 
@@ -8,11 +8,11 @@ export function useChangeText() {
   const reason = ({ verdict, noise }: Pick<FlameNode, "verdict" | "noise">, head: DiffHead): string => {
     if (verdict === "few") return t("compare.reason.few");
     if (verdict == null) return "";
-    return t(`compare.reason.${verdict}`, { noise: rate(noise ?? 0, head) });
+    return t(`compare.reason.${verdict}`, { noise: formatWeight(noise ?? 0, head) });
   };
   return {
     reason,
     title: (node: FlameNode, head: DiffHead): string =>
-      [node.name, sidesOf(node, head), reason(node, head)].filter(Boolean).join("\n"),
+      [node.name, formatBothSides(node, head), reason(node, head)].filter(Boolean).join("\n"),
   };
 }

@@ -6,9 +6,9 @@ import type { Preview } from "../../client/models";
 import { ErrorLine } from "../../components/EmptyState";
 import { ButtonLink } from "../../components/Link";
 import { TierTag } from "../../components/StatusIcon";
-import { usePreview } from "../../lib/captures/usePreview";
+import { useCapturePreview } from "../../lib/captures/useCapturePreview";
 import { useOpenDialog } from "../../lib/dialogs";
-import { keys, post, useAction, useMe, usePermission } from "../../lib/queries";
+import { post, queryKeys, useAction, useMe, usePermission } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
 import classes from "./GetStarted.module.css";
 
@@ -17,13 +17,13 @@ const SECONDS = 20;
 /** Render three entry points: capture this host, add another host, or open an example or import. */
 export function GetStarted({ first }: { first: boolean }) {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const openDialog = useOpenDialog();
   return (
     <div className={classes.choices}>
       <CaptureThisHost primary={first} />
-      <Choice title={t("start.add")} text={t("start.addText")}>
-        {may("host.add") ? (
+      <EntryPoint title={t("start.add")} text={t("start.addText")}>
+        {can("host.add") ? (
           <>
             <ButtonLink to="/hosts/new" variant="default" leftSection={<Plus size={14} />}>
               {t("nav.addHost")}
@@ -35,28 +35,28 @@ export function GetStarted({ first }: { first: boolean }) {
         ) : (
           <span className="dim">{t("addHost.notAllowed")}</span>
         )}
-      </Choice>
-      <Choice title={t("start.open")} text={t("start.openText")}>
+      </EntryPoint>
+      <EntryPoint title={t("start.open")} text={t("start.openText")}>
         <ExampleCapture />
-        {may("capture.import") && (
+        {can("capture.import") && (
           <Button variant="subtle" leftSection={<FileInput size={14} />} onClick={() => openDialog("import")}>
             {t("start.import")}
           </Button>
         )}
-      </Choice>
+      </EntryPoint>
     </div>
   );
 }
 
-interface ChoiceProps {
+interface EntryPointProps {
   title: string;
   text: ReactNode;
   children: ReactNode;
 }
 
-function Choice({ title, text, children }: ChoiceProps) {
+function EntryPoint({ title, text, children }: EntryPointProps) {
   return (
-    <section className={classes.door}>
+    <section className={classes.entryPoint}>
       <h2>{title}</h2>
       <div className={classes.text}>{text}</div>
       <div className={classes.buttons}>{children}</div>
@@ -68,41 +68,41 @@ function Choice({ title, text, children }: ChoiceProps) {
 function CaptureThisHost({ primary }: { primary: boolean }) {
   const { t } = useTranslation();
   const me = useMe();
-  const may = usePermission();
+  const can = usePermission();
   const navigate = useNavigate();
   const hostId = me.data?.this_host ?? undefined;
   const [busy, setBusy] = useState(true);
   const body = { host_ids: hostId ? [hostId] : [], plan: "cpu", seconds: SECONDS };
-  const allowed = may("capture.standard");
-  const preview = usePreview(body, hostId !== undefined && allowed);
+  const allowed = can("capture.standard");
+  const preview = useCapturePreview(body, hostId !== undefined && allowed);
   const capture = useAction(
     async () => {
-      if (busy && may("demo.load")) await post("/demo/load", { seconds: SECONDS }).catch(() => undefined);
+      if (busy && can("demo.load")) await post("/demo/load", { seconds: SECONDS }).catch(() => undefined);
       return post("/captures", { ...body, reason: t("start.reason") }, crypto.randomUUID());
     },
-    [keys.captures, keys.hosts],
+    [queryKeys.captures, queryKeys.hosts],
     ({ id }) => void navigate({ to: "/captures/$captureId", params: { captureId: id } }),
   );
   if (!hostId)
     return (
-      <Choice title={t("start.here")} text={t("start.notEnrolled")}>
+      <EntryPoint title={t("start.here")} text={t("start.notAdded")}>
         <code className="mono">./culprit up</code>
-      </Choice>
+      </EntryPoint>
     );
   return (
-    <Choice
+    <EntryPoint
       title={t("start.here")}
       text={
         <>
           {t("start.hereText")}
-          {preview.data && <ChoiceText preview={preview.data} />}
+          {preview.data && <CaptureCost preview={preview.data} />}
         </>
       }
     >
-      {may("demo.load") && (
+      {can("demo.load") && (
         <Checkbox
           size="xs"
-          label={t("start.busyToo")}
+          label={t("start.withDemoLoad")}
           checked={busy}
           onChange={(event) => setBusy(event.currentTarget.checked)}
         />
@@ -118,15 +118,15 @@ function CaptureThisHost({ primary }: { primary: boolean }) {
       </Button>
       {!allowed && <span className="dim">{t("error.forbidden")}</span>}
       <ErrorLine error={capture.error ?? preview.error} />
-    </Choice>
+    </EntryPoint>
   );
 }
 
-function ChoiceText({ preview }: { preview: Preview }) {
+function CaptureCost({ preview }: { preview: Preview }) {
   const { t } = useTranslation();
   const cpu = preview.collectors.reduce((sum, collector) => sum + collector.cost.cpu_pct, 0);
   return (
-    <div className={classes.what}>
+    <div className={classes.captureCost}>
       <TierTag tier={preview.tier} />{" "}
       {t("start.what", {
         collectors: preview.collectors.length,
@@ -139,11 +139,11 @@ function ChoiceText({ preview }: { preview: Preview }) {
 
 function ExampleCapture() {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const navigate = useNavigate();
   const open = useAction(
     () => post("/imports/example", undefined, crypto.randomUUID()),
-    [keys.captures, keys.hosts],
+    [queryKeys.captures, queryKeys.hosts],
     (capture) => {
       const run = capture.runs[0];
       void (run
@@ -151,7 +151,7 @@ function ExampleCapture() {
         : navigate({ to: "/captures/$captureId", params: { captureId: capture.id } }));
     },
   );
-  if (!may("capture.import")) return <span className="dim">{t("error.forbidden")}</span>;
+  if (!can("capture.import")) return <span className="dim">{t("error.forbidden")}</span>;
   return (
     <>
       <Button

@@ -2,7 +2,7 @@ import { Anchor } from "@mantine/core";
 import { TriangleAlert } from "lucide-react";
 import { useState } from "react";
 import type { HostContext } from "../../client/models";
-import { count, NO_VALUE, number, quantity } from "../../core/text/format";
+import { formatCount, formatNumber, formatQuantity, NO_VALUE } from "../../core/text/format";
 import { useMessage } from "../../lib/text/i18n";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useNames } from "../../lib/text/useNames";
@@ -13,7 +13,7 @@ import classes from "./HostContext.module.css";
 import { PeerComparison } from "./PeerComparison";
 
 /** Long lists of mostly typical values: only atypical values are visible until the list is expanded. */
-const LONG = new Set(["setting", "mitigation", "limit"]);
+const COLLAPSED_SECTIONS = new Set(["setting", "mitigation", "limit"]);
 const MAX_ITEMS = 12;
 
 interface Props {
@@ -41,7 +41,9 @@ export function HostContextView({ context, compact = false }: Props) {
 function Section({ section }: { section: ContextSection }) {
   const { t } = useTranslation();
   const [whole, setWhole] = useState(false);
-  const first = section.items.filter((item) => !LONG.has(item.id) || item.atypical).slice(0, MAX_ITEMS);
+  const first = section.items
+    .filter((item) => !COLLAPSED_SECTIONS.has(item.id) || item.atypical)
+    .slice(0, MAX_ITEMS);
   const items = whole ? section.items : first;
   const rest = section.items.length - first.length;
   return (
@@ -55,7 +57,7 @@ function Section({ section }: { section: ContextSection }) {
         </dl>
       )}
       {section.items.length === 0 && section.gaps.length === 0 && (
-        <p className={classes.nothing}>{t("context.nothing")}</p>
+        <p className={classes.explanation}>{t("context.nothing")}</p>
       )}
       {rest > 0 && (
         <button type="button" className={classes.more} aria-expanded={whole} onClick={() => setWhole(!whole)}>
@@ -69,18 +71,18 @@ function Section({ section }: { section: ContextSection }) {
 
 function Item({ item }: { item: ContextItem }) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const time = useTimeFormat();
   const text =
     item.unit === "cores" && typeof item.value === "number"
-      ? t("context.cores", { value: number(item.value) })
+      ? t("context.cores", { value: formatNumber(item.value) })
       : formatValue(item);
   const label = t(`context.item.${item.id}` as "context.item.model", { defaultValue: item.id });
   return (
     <div className={classes.item} data-atypical={item.atypical ? "" : undefined}>
       <dt>
         {label}
-        {item.name && <span className={classes.of}> {item.name}</span>}
+        {item.name && <span className={classes.itemName}> {item.name}</span>}
       </dt>
       <dd>
         <CitedSource place={item.citation ?? undefined} label={label} className={classes.value}>
@@ -101,7 +103,7 @@ function Item({ item }: { item: ContextItem }) {
         {item.checked && <span className={classes.note}> {t("context.checked")}</span>}
         {item.atypical && (
           <span className={classes.atypical}>
-            <TriangleAlert size={12} aria-hidden /> {sentence(item.atypical)}
+            <TriangleAlert size={12} aria-hidden /> {formatMessage(item.atypical)}
           </span>
         )}
       </dd>
@@ -129,14 +131,14 @@ function PreviousValue({ item, label }: { item: ContextItem; label: string }) {
 function formatValue({ value, unit }: ContextItem): string {
   if (value === null) return NO_VALUE;
   if (typeof value === "string") return value;
-  if (unit === "count") return count(value);
-  return quantity(value, unit);
+  if (unit === "count") return formatCount(value);
+  return formatQuantity(value, unit);
 }
 
 /** Render the collectors that provide the missing values. */
 function MissingSources({ section }: { section: ContextSection }) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const names = useNames();
   if (section.gaps.length === 0) return null;
   const reasons = new Set(section.gaps.map((gap) => gap.reason.key));
@@ -146,7 +148,7 @@ function MissingSources({ section }: { section: ContextSection }) {
       <strong>{t("context.notCollected")}</strong>{" "}
       {section.gaps.map((gap) => gap.collectors.map(names.collector).join(" / ")).join(", ")}
       {same && (section.gaps.length === 1 || same.key === "context.no_run") && (
-        <span className="dim"> {sentence(names.reason(same))}</span>
+        <span className="dim"> {formatMessage(names.reason(same))}</span>
       )}
     </div>
   );

@@ -1,7 +1,7 @@
-import type { Difference, HostContext } from "../../client/models";
+import type { HostContext, PeerDifference } from "../../client/models";
 import { Link } from "../../components/Link";
 import { StatusIcon, Tag } from "../../components/StatusIcon";
-import { NO_VALUE, number, percent, quantity } from "../../core/text/format";
+import { formatNumber, formatPercent, formatQuantity, NO_VALUE } from "../../core/text/format";
 import { useMetrics } from "../../lib/queries";
 import { useMessage } from "../../lib/text/i18n";
 import { useNames } from "../../lib/text/useNames";
@@ -14,7 +14,7 @@ const MAX_PEERS = 12;
 /** Render the peers of the host with their health, and the differences from healthy peers. */
 export function PeerComparison({ comparison }: { comparison: HostContext["peer_comparison"] }) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   return (
     <section className={classes.peers} aria-label={t("context.peers")}>
       <h3 className={classes.title}>
@@ -32,7 +32,7 @@ export function PeerComparison({ comparison }: { comparison: HostContext["peer_c
           ))}
         </ul>
       )}
-      {comparison.reason && <p className={classes.nothing}>{sentence(comparison.reason)}</p>}
+      {comparison.reason && <p className={classes.explanation}>{formatMessage(comparison.reason)}</p>}
       {comparison.compared.length > 0 && <PeerDifferences comparison={comparison} />}
     </section>
   );
@@ -73,19 +73,28 @@ function PeerDifferences({ comparison }: { comparison: HostContext["peer_compari
   const { t } = useTranslation();
   const names = useNames();
   const metrics = useMetrics().data;
-  const metricOf = (difference: Difference): string => difference.name.split("{")[0] ?? difference.name;
-  const formatDifference = (difference: Difference, value: Difference["local"] | undefined): string => {
+  const metricOf = (difference: PeerDifference): string => difference.name.split("{")[0] ?? difference.name;
+  const formatDifference = (
+    difference: PeerDifference,
+    value: PeerDifference["local"] | undefined,
+  ): string => {
     if (value === null || value === undefined) return NO_VALUE;
     if (typeof value !== "number") return String(value);
-    if (difference.kind === "stack") return quantity(value, "pct");
+    if (difference.kind === "stack") return formatQuantity(value, "pct");
     const unit = metrics?.find((each) => each.id === metricOf(difference))?.unit;
-    return difference.kind === "metric" && unit ? quantity(value, unit) : number(value);
+    return difference.kind === "metric" && unit ? formatQuantity(value, unit) : formatNumber(value);
   };
   if (comparison.differences.length === 0)
-    return <p className={classes.nothing}>{t("context.same", { names: comparison.compared.join(", ") })}</p>;
+    return (
+      <p className={classes.explanation}>
+        {t("context.noDifferences", { names: comparison.compared.join(", ") })}
+      </p>
+    );
   return (
     <>
-      <p className={classes.nothing}>{t("context.different", { names: comparison.compared.join(", ") })}</p>
+      <p className={classes.explanation}>
+        {t("context.differences", { names: comparison.compared.join(", ") })}
+      </p>
       <dl className={classes.items}>
         {comparison.differences.slice(0, MAX_PEERS).map((difference) => (
           <div key={`${difference.kind}${difference.name}`} className={classes.item}>
@@ -102,7 +111,7 @@ function PeerDifferences({ comparison }: { comparison: HostContext["peer_compari
               </span>
               <span className={classes.note}>
                 {" "}
-                {t("context.surpriseScore", { share: percent(difference.surprise_score) })}
+                {t("context.surpriseScore", { share: formatPercent(difference.surprise_score) })}
               </span>
             </dd>
           </div>

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { ErrorLine } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { StatusIcon } from "../../components/StatusIcon";
-import { currentIncident } from "../../lib/incidents/currentIncident";
+import { getCurrentIncident } from "../../lib/incidents/currentIncident";
 import { useIncidents } from "../../lib/incidents/incidents";
 import { type PinTarget, usePin } from "../../lib/incidents/usePin";
 import { usePermission } from "../../lib/queries";
@@ -26,9 +26,9 @@ interface Props {
 /** Render a button that pins `target` to an open incident; default: the last viewed incident. */
 export function PinButton({ label, small = false, disabled = false, ...draft }: Props) {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const [open, setOpen] = useState(false);
-  if (!may("incident.edit")) return null;
+  if (!can("incident.edit")) return null;
   const flip = () => setOpen(!open);
   return (
     <Popover opened={open} onChange={setOpen} position="bottom-end" trapFocus returnFocus withArrow>
@@ -39,7 +39,7 @@ export function PinButton({ label, small = false, disabled = false, ...draft }: 
             onClick={flip}
             aria-label={label}
             title={label}
-            className={classes.small ?? ""}
+            className={classes.smallButton ?? ""}
           >
             <Pin size={13} />
           </ActionIcon>
@@ -64,7 +64,7 @@ function IncidentSelect({ draft, label }: { draft: Omit<Props, "label">; label: 
   const { t } = useTranslation();
   const here = useLocation();
   const incidents = useIncidents();
-  const [current] = useState(currentIncident);
+  const [current] = useState(getCurrentIncident);
   const [chosen, setChosen] = useState(current?.incident);
   const pin = usePin();
   const open = (incidents.data ?? []).filter((incident) => incident.state !== "resolved");
@@ -84,10 +84,10 @@ function IncidentSelect({ draft, label }: { draft: Omit<Props, "label">; label: 
       </p>
     );
   return (
-    <div className={classes.ask}>
-      <p className={classes.what}>{label}</p>
+    <div className={classes.incidentSelect}>
+      <p className={classes.text}>{label}</p>
       {incidents.data && open.length === 0 ? (
-        <p className={classes.what}>
+        <p className={classes.text}>
           {t("incidents.pin.noIncident")} <Link to="/incidents">{t("nav.incidents")}</Link>
         </p>
       ) : (

@@ -6,7 +6,7 @@ import { StatusIcon, type Tone } from "../../components/StatusIcon";
 import { RelativeTime } from "../../components/text/RelativeTime";
 import { pinText } from "../../core/incidents/pinText";
 import { parseSearch } from "../../core/search";
-import { duration } from "../../core/text/format";
+import { formatDuration } from "../../core/text/format";
 import { usePinCheck } from "../../lib/incidents/incidents";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useTranslation } from "../../lib/text/useTranslation";
@@ -56,7 +56,7 @@ export function PinItem({ incident, pin, action, check = true }: Props) {
       <span className={classes.link}>
         <ViewLink view={pin.view}>{t(`incidents.pin.kind.${pin.kind}`)}</ViewLink>
         {host && <span className="mono dim"> {host.name}</span>}
-        {texts && <code className={classes.texts}>{texts}</code>}
+        {texts && <code className={classes.snapshot}>{texts}</code>}
       </span>
       {action ?? <span />}
       <span className={classes.meta}>
@@ -73,7 +73,7 @@ function rangeText(ref: Pin["ref"], time: ReturnType<typeof useTimeFormat>): str
   const [from, to] = [Number(ref.from_ns), Number(ref.to_ns)];
   if (!(to > from)) return "";
   const step = (to - from) / 100;
-  return `${time.instant(from, step)} – ${time.time(to, step)} · ${duration(to - from)}`;
+  return `${time.instant(from, step)} – ${time.time(to, step)} · ${formatDuration(to - from)}`;
 }
 
 function PinIntegrity({ incidentId, pinId }: { incidentId: string; pinId: string }) {

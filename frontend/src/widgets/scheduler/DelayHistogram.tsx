@@ -1,4 +1,4 @@
-import { compact, count, duration } from "../../core/text/format";
+import { formatCompact, formatCount, formatDuration } from "../../core/text/format";
 import classes from "./Scheduler.module.css";
 
 interface Props {
@@ -18,14 +18,14 @@ export function DelayHistogram({ edgesUs, counts, label }: Props) {
       <table>
         <tbody>
           {counts.map((value, i) => (
-            <tr key={edgesUs[i]} title={count(value)}>
-              <th scope="row">≥ {duration((edgesUs[i] ?? 0) * 1e3)}</th>
+            <tr key={edgesUs[i]} title={formatCount(value)}>
+              <th scope="row">≥ {formatDuration((edgesUs[i] ?? 0) * 1e3)}</th>
               <td className={classes.bar}>
                 <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden>
                   <rect width={scale(value)} height="10" />
                 </svg>
               </td>
-              <td className="num">{value > 0 ? compact(value) : "0"}</td>
+              <td className="num">{value > 0 ? formatCompact(value) : "0"}</td>
             </tr>
           ))}
         </tbody>

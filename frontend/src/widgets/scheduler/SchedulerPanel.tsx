@@ -1,12 +1,12 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { BlockSkeleton, Loaded } from "../../components/EmptyState";
+import { BlockSkeleton, QueryContent } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
 import { StatusIcon } from "../../components/StatusIcon";
-import { count, milliseconds, percent } from "../../core/text/format";
-import { overlaps, type Range } from "../../core/time/range";
-import { get, keys } from "../../lib/queries";
+import { formatCount, formatMilliseconds, formatPercent } from "../../core/text/format";
+import { type Range, rangesOverlap } from "../../core/time/range";
+import { get, queryKeys } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
-import { intField, rangeField, useUrlState } from "../../lib/urlState";
+import { intField, rangeField, textField, useUrlState } from "../../lib/urlState";
 import { useSelectionKeys } from "../../lib/useSelectionKeys";
 import { MetricTracks } from "../timeline/MetricTracks";
 import type { Sched } from "./api";
@@ -15,30 +15,33 @@ import classes from "./Scheduler.module.css";
 import { SchedulerTracksPanel } from "./SchedulerTracksPanel";
 import { TasksTable } from "./TasksTable";
 
-const MUCH_LOST = 0.01;
+const HIGH_LOST_SHARE = 0.01;
 
 /** Width of the row names to the left of the shared time axis. */
 const GUTTER_PX = 156;
 
-const FIELDS = { b: rangeField, wake: intField };
+/** Query parameters: selected time, thread of the visible wake-ups, search in the table of threads. */
+const FIELDS = { b: rangeField, wake: intField, task: textField };
 
 interface Props {
   runId: string;
+  /** One of several recordings of the run. */
+  profileId?: string;
   hostId: string | undefined;
   /** Whether keys of the time selection work on the whole page, not only in the tracks. */
   hasKeys?: boolean;
 }
 
 /** Render scheduling in the selected time: tracks, metrics, run and wait times of threads, and wake-ups. */
-export function SchedulerPanel({ runId, hostId, hasKeys = false }: Props) {
+export function SchedulerPanel({ runId, profileId, hostId, hasKeys = false }: Props) {
   const { t } = useTranslation();
   const [state, set] = useUrlState(FIELDS);
-  const query = useScheduler(runId, undefined);
+  const query = useScheduler(runId, profileId, undefined);
   const sched = query.data;
   const whole = sched && { from: sched.t0_ns, to: sched.t1_ns + 1 };
   // The brush of another chart on the page can be outside of the recording.
-  const range = state.b && whole && overlaps(state.b, whole) ? state.b : undefined;
-  const selected = useScheduler(runId, range);
+  const range = state.b && whole && rangesOverlap(state.b, whole) ? state.b : undefined;
+  const selected = useScheduler(runId, profileId, range);
   useSelectionKeys({
     whole: hasKeys ? whole : undefined,
     brush: range,
@@ -50,12 +53,20 @@ export function SchedulerPanel({ runId, hostId, hasKeys = false }: Props) {
     },
   });
   return (
-    <Panel title={t("sched.title")} flush headerExtra={sched && <Quality sched={sched} />}>
-      <Loaded query={query} skeleton={<BlockSkeleton height={360} />}>
+    <Panel title={t("sched.title")} flush headerExtra={sched && <RecordingQuality sched={sched} />}>
+      <QueryContent query={query} skeleton={<BlockSkeleton height={360} />}>
         {() =>
           whole && (
             <>
-              <SchedulerTracksPanel runId={runId} whole={whole} range={range} gutter={GUTTER_PX} />
+              <SchedulerTracksPanel
+                runId={runId}
+                profileId={profileId}
+                whole={whole}
+                range={range}
+                gutter={GUTTER_PX}
+                chosen={state.wake}
+                onChoose={(wake) => set({ wake }, { push: true })}
+              />
               {hostId && (
                 <MetricTracks
                   hostId={hostId}
@@ -66,12 +77,14 @@ export function SchedulerPanel({ runId, hostId, hasKeys = false }: Props) {
                   onBaseline={(b) => set({ b }, { push: true })}
                 />
               )}
-              <Loaded inPlace query={range ? selected : query}>
+              <QueryContent inPlace query={range ? selected : query}>
                 {(data) => (
                   <div className={classes.sched}>
                     <TasksTable
                       data={data}
                       isSelection={range !== undefined}
+                      search={state.task}
+                      onSearch={(task) => set({ task })}
                       chosen={state.wake}
                       onChoose={(wake) => set({ wake }, { push: true })}
                     />
@@ -82,22 +95,25 @@ export function SchedulerPanel({ runId, hostId, hasKeys = false }: Props) {
                     />
                   </div>
                 )}
-              </Loaded>
+              </QueryContent>
             </>
           )
         }
-      </Loaded>
+      </QueryContent>
     </Panel>
   );
 }
 
-function useScheduler(runId: string, range: Range | undefined) {
+function useScheduler(runId: string, profileId: string | undefined, range: Range | undefined) {
   return useQuery({
-    queryKey: [...keys.run(runId), "sched", range],
+    queryKey: [...queryKeys.run(runId), "sched", profileId, range],
     queryFn: ({ signal }) =>
       get(
         `/runs/${runId}/sched`,
-        range ? { from_ns: Math.round(range.from), to_ns: Math.round(range.to) } : {},
+        {
+          profile: profileId,
+          ...(range ? { from_ns: Math.round(range.from), to_ns: Math.round(range.to) } : {}),
+        },
         signal,
       ),
     staleTime: Number.POSITIVE_INFINITY,
@@ -105,18 +121,21 @@ function useScheduler(runId: string, range: Range | undefined) {
   });
 }
 
-function Quality({ sched }: { sched: Sched }) {
+function RecordingQuality({ sched }: { sched: Sched }) {
   const { t } = useTranslation();
   const check = sched.checked_against;
   return (
     <>
-      <span className="num">{milliseconds(sched.duration_ms)}</span>
-      <StatusIcon tone={sched.lost_share > MUCH_LOST ? "warn" : "ok"}>
-        {t("sched.lost", { count: sched.lost, share: percent(sched.lost_share) })}
+      <span className="num">{formatMilliseconds(sched.duration_ms)}</span>
+      <StatusIcon tone={sched.lost_share > HIGH_LOST_SHARE ? "warn" : "ok"}>
+        {t("sched.lost", { count: sched.lost, share: formatPercent(sched.lost_share) })}
       </StatusIcon>
       {check && (
         <StatusIcon tone={check.switches === check.parsed_switches ? "ok" : "warn"}>
-          {t("sched.checked", { parsed: count(check.parsed_switches), perf: count(check.switches) })}
+          {t("sched.checked", {
+            parsed: formatCount(check.parsed_switches),
+            perf: formatCount(check.switches),
+          })}
         </StatusIcon>
       )}
     </>

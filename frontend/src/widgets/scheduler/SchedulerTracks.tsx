@@ -2,17 +2,17 @@ import { useComputedColorScheme } from "@mantine/core";
 import { useElementSize } from "@mantine/hooks";
 import { type KeyboardEvent, type PointerEvent, useEffect, useMemo, useRef, useState } from "react";
 import {
-  arrowsOf,
-  rowsOf,
+  findSegmentAt,
+  findWakeup,
+  listSchedulerRows,
+  listWakeupArrows,
   type SchedulerRow,
   type SchedulerTracksData,
-  segmentAt,
   type Wakeup,
-  wakeupOf,
 } from "../../core/charts/schedulerTracks";
 import { cx } from "../../core/cx";
-import { duration } from "../../core/text/format";
-import { ordered, pan, type Range, span, toTime, toX, zoomAt } from "../../core/time/range";
+import { formatDuration } from "../../core/text/format";
+import { orderRange, panRange, type Range, spanOf, toTime, toX, zoomRange } from "../../core/time/range";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { type Translate, useTranslation } from "../../lib/text/useTranslation";
 import { paintArrows, paintRows, rowHeight } from "./draw";
@@ -21,10 +21,15 @@ import classes from "./Scheduler.module.css";
 interface Props {
   data: SchedulerTracksData;
   range: Range;
+  /** Limit of a selection. */
   whole: Range;
+  /** Selected part of `range`; undefined if the range is the selection. */
+  brush?: Range | undefined;
   label: string;
   /** Width of the row names in px, the same for all charts on this time axis. */
   gutter: number;
+  /** Height in px above which the tracks scroll. */
+  maxHeight: number;
   /** Wake-ups that are rendered as arrows. */
   wakeups: readonly Wakeup[];
   /** Id of the thread whose wake-ups are visible. */
@@ -33,12 +38,23 @@ interface Props {
   onChoose(tid: number | undefined): void;
 }
 
-const MAX_PX = 400;
 const CLICK_PX = 3;
 
 /** Render one track per CPU or thread. Drag and W/S zoom, A/D pan, a click selects a thread. */
 export function SchedulerTracks(props: Props) {
-  const { data, range, whole, label, gutter, wakeups, chosen, onRange, onChoose } = props;
+  const {
+    data,
+    range,
+    whole,
+    brush: selected,
+    label,
+    gutter,
+    maxHeight,
+    wakeups,
+    chosen,
+    onRange,
+    onChoose,
+  } = props;
   const { t } = useTranslation();
   const { ref, width } = useElementSize<HTMLDivElement>();
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -46,8 +62,8 @@ export function SchedulerTracks(props: Props) {
   const time = useTimeFormat();
   const [drag, setDrag] = useState<{ from: number; to: number } | null>(null);
   const [hover, setHover] = useState("");
-  const rows = useMemo(() => rowsOf(data), [data]);
-  const arrows = useMemo(() => arrowsOf(rows, wakeups), [rows, wakeups]);
+  const rows = useMemo(() => listSchedulerRows(data), [data]);
+  const arrows = useMemo(() => listWakeupArrows(rows, wakeups), [rows, wakeups]);
   const inner = Math.max(1, width - gutter);
   const rowPx = rowHeight(rows.length);
   const height = rows.length * rowPx;
@@ -70,25 +86,25 @@ export function SchedulerTracks(props: Props) {
     const box = event.currentTarget.getBoundingClientRect();
     return { t: toTime(event.clientX - box.left, range, inner), y: event.clientY - box.top };
   };
-  const pixel = span(range) / inner;
+  const pixel = spanOf(range) / inner;
   const hit = (here: { t: number; y: number }) => {
     const row = rows[Math.floor(here.y / rowPx)];
     const offset = here.t - data.t0_ns;
-    const segment = row && segmentAt(row.segments, offset, pixel);
+    const segment = row && findSegmentAt(row.segments, offset, pixel);
     const task = row?.task ?? (segment ? segment[2] : undefined);
-    const wait = row && !segment ? segmentAt(row.waits, offset, pixel) : undefined;
+    const wait = row && !segment ? findSegmentAt(row.waits, offset, pixel) : undefined;
     return { row, segment, wait, task };
   };
   const onPointerMove = (event: PointerEvent) => {
     const here = at(event);
     if (drag) setDrag({ ...drag, to: here.t });
-    else setHover(describe(t, data, hit(here), time.time(here.t, 1e3)));
+    else setHover(describeSegment(t, data, hit(here), time.time(here.t, 1e3)));
   };
   const onPointerUp = (event: PointerEvent) => {
     if (!drag) return;
-    const next = ordered(drag.from, drag.to);
+    const next = orderRange(drag.from, drag.to);
     setDrag(null);
-    if (span(next) > CLICK_PX * pixel) {
+    if (spanOf(next) > CLICK_PX * pixel) {
       onRange(next);
       return;
     }
@@ -97,12 +113,13 @@ export function SchedulerTracks(props: Props) {
     onChoose(tid === chosen ? undefined : tid);
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const middle = (range.from + range.to) / 2;
+    const from = selected ?? range;
+    const middle = (from.from + from.to) / 2;
     const next = {
-      w: () => zoomAt(range, middle, 0.5, whole),
-      s: () => zoomAt(range, middle, 2, whole),
-      a: () => pan(range, -0.25, whole),
-      d: () => pan(range, 0.25, whole),
+      w: () => zoomRange(from, middle, 0.5, whole),
+      s: () => zoomRange(from, middle, 2, whole),
+      a: () => panRange(from, -0.25, whole),
+      d: () => panRange(from, 0.25, whole),
       Escape: () => whole,
     }[event.key];
     if (!next || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -110,11 +127,11 @@ export function SchedulerTracks(props: Props) {
     event.stopPropagation();
     onRange(next());
   };
-  const brush = drag ? ordered(drag.from, drag.to) : null;
+  const brush = drag ? orderRange(drag.from, drag.to) : selected;
   return (
     <div className={classes.tracks}>
-      <div ref={ref} className={classes.scroll} style={{ maxHeight: MAX_PX }}>
-        <div className={classes.gutter} style={{ width: gutter }}>
+      <div ref={ref} className={classes.scroll} style={{ maxHeight }}>
+        <div className={classes.gutter} style={{ width: gutter }} data-testid="scheduler-names">
           {rows.map((row) => (
             <RowName key={row.key} row={row} height={rowPx} data={data} chosen={chosen} onChoose={onChoose} />
           ))}
@@ -142,27 +159,25 @@ export function SchedulerTracks(props: Props) {
           data-arrows={arrows.length}
         >
           <canvas ref={canvas} style={{ width: inner, height }} aria-hidden />
-          {brush && (
-            <div
-              className={classes.brush}
-              style={{
-                left: toX(brush.from, range, inner),
-                width: toX(brush.to, range, inner) - toX(brush.from, range, inner),
-              }}
-            />
-          )}
+          {brush && <div className={classes.brush} style={boxOf(brush, range, inner)} />}
         </div>
       </div>
       <div className={classes.detail}>
         <span className="mono">
           {hover || t(data.threads.length > 0 ? "sched.threadHint" : "sched.hint")}
         </span>
-        <span className="num dim">
-          {time.time(range.from, 1e6)} + {duration(span(range))}
+        <span className="num dim" data-testid="scheduler-time">
+          {time.time(range.from, 1e6)} + {formatDuration(spanOf(range))}
         </span>
       </div>
     </div>
   );
+}
+
+/** Return the position of the visible part of a selection in px. */
+function boxOf(brush: Range, range: Range, width: number) {
+  const left = Math.max(0, toX(brush.from, range, width));
+  return { left, width: Math.max(1, Math.min(width, toX(brush.to, range, width)) - left) };
 }
 
 function RowName(props: {
@@ -204,22 +219,22 @@ interface Hit {
 const PREEMPTED = 2;
 
 /** Return a one-line text of the segment under the pointer: thread, time, CPU, duration and waker. */
-function describe(t: Translate, data: SchedulerTracksData, hit: Hit, when: string): string {
+function describeSegment(t: Translate, data: SchedulerTracksData, hit: Hit, when: string): string {
   const { row, segment, wait, task } = hit;
   if (!row) return "";
   const who = task === undefined ? "" : nameOf(data, task);
   if (!segment && !wait) return [row.task === undefined ? row.label : who, when].join(" · ");
   const [offset = 0, length = 0, index = 0, joined = 1] = segment ?? wait ?? [];
   const state = segment
-    ? t("sched.ranOn", { cpu: row.cpu ?? index, time: duration(length) })
-    : t(index === PREEMPTED ? "sched.preempted" : "sched.waited", { time: duration(length) });
+    ? t("sched.ranOn", { cpu: row.cpu ?? index, time: formatDuration(length) })
+    : t(index === PREEMPTED ? "sched.preempted" : "sched.waited", { time: formatDuration(length) });
   const wakeup =
-    segment && task !== undefined && joined <= 1 ? wakeupOf(data.wakeups, task, offset) : undefined;
+    segment && task !== undefined && joined <= 1 ? findWakeup(data.wakeups, task, offset) : undefined;
   return [
     who,
     when,
     state,
-    joined > 1 ? t("sched.joined", { count: joined }) : "",
+    joined > 1 ? t("sched.mergedSegments", { count: joined }) : "",
     wakeup ? wakeupText(t, data, wakeup) : "",
   ]
     .filter(Boolean)
@@ -230,7 +245,7 @@ function wakeupText(t: Translate, data: SchedulerTracksData, wakeup: Wakeup): st
   const values = {
     waker: wakeup.waker === null ? t("sched.idle") : nameOf(data, wakeup.waker),
     cpu: wakeup.from_cpu,
-    time: duration(wakeup.delay_ns),
+    time: formatDuration(wakeup.delay_ns),
   };
   if (wakeup.context === "hard_interrupt") return t("sched.wokenByInterrupt", values);
   if (wakeup.context === "soft_interrupt") return t("sched.wokenBySoftInterrupt", values);

@@ -3,56 +3,69 @@ import { useElementSize } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import { useMemo } from "react";
-import { BlockSkeleton, Loaded } from "../../components/EmptyState";
-import { arrowsOf, longestWakeups, rowsOf } from "../../core/charts/schedulerTracks";
-import { count } from "../../core/text/format";
+import { BlockSkeleton, QueryContent } from "../../components/EmptyState";
+import { listSchedulerRows, listWakeupArrows, longestWakeups } from "../../core/charts/schedulerTracks";
+import { formatCount } from "../../core/text/format";
 import type { Range } from "../../core/time/range";
-import { get, keys } from "../../lib/queries";
+import { get, queryKeys } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
-import { choiceField, flagField, intField, rangeField, useUrlState } from "../../lib/urlState";
+import { choiceField, flagField, rangeField, useUrlState } from "../../lib/urlState";
 import type { SchedTracks } from "./api";
 import classes from "./Scheduler.module.css";
 import { SchedulerTracks } from "./SchedulerTracks";
 
-const BY = ["cpu", "thread"] as const;
+const GROUPINGS = ["cpu", "thread"] as const;
 /** More arrows would cover the tracks. The details of the hovered segment include further wake-ups. */
 const MAX_ARROWS = 100;
+const MAX_PX = 400;
+/** Maximum height between other charts, below which a flame graph follows. */
+const MAX_PX_BETWEEN = 180;
 
-/** Query parameters: selected time, grouping of tracks, thread of the visible wake-ups, whether arrows are hidden. */
+/** Query parameters: selected time, grouping of tracks, whether arrows are hidden, whether a selection is enlarged. */
 const FIELDS = {
   b: rangeField,
-  by: choiceField<(typeof BY)[number]>(BY, "cpu"),
-  wake: intField,
+  by: choiceField<(typeof GROUPINGS)[number]>(GROUPINGS, "cpu"),
   noarrows: flagField,
+  zoom: flagField,
 };
 
 interface Props {
   runId: string;
+  /** One of several recordings of the run. */
+  profileId?: string | undefined;
   /** Time range of the recording. */
   whole: Range;
   /** Selected part of it; undefined selects all of it. */
   range: Range | undefined;
+  /** Time axis of other charts, on which the selection is marked. Without it, the tracks display only the selection. */
+  axis?: Range;
   gutter: number;
+  /** Thread of the visible wake-ups. */
+  chosen: number | undefined;
+  onChoose(tid: number | undefined): void;
 }
 
 /** Fetch and render the tracks of CPUs or threads in the selected time, at the width of the panel in pixels. */
-export function SchedulerTracksPanel({ runId, whole, range: selected, gutter }: Props) {
+export function SchedulerTracksPanel(props: Props) {
+  const { runId, profileId, whole, range: selected, axis, gutter, chosen, onChoose } = props;
   const { t } = useTranslation();
   const { ref, width } = useElementSize<HTMLDivElement>();
   const [state, set] = useUrlState(FIELDS);
-  const range = selected ?? whole;
+  const isMarked = axis !== undefined && !state.zoom;
+  const range = isMarked ? axis : (selected ?? whole);
   const px = Math.max(200, Math.round((width - gutter) / 50) * 50);
   const query = useQuery({
-    queryKey: [...keys.run(runId), "sched", "tracks", range, px, state.by, state.wake],
+    queryKey: [...queryKeys.run(runId), "sched", "tracks", profileId, range, px, state.by, chosen],
     queryFn: ({ signal }) =>
       get(
         `/runs/${runId}/sched/tracks`,
         {
+          profile: profileId,
           from_ns: Math.round(range.from),
           to_ns: Math.round(range.to),
           width: px,
           by: state.by,
-          tid: state.wake,
+          tid: chosen,
         },
         signal,
       ),
@@ -62,7 +75,7 @@ export function SchedulerTracksPanel({ runId, whole, range: selected, gutter }: 
   const data = query.data;
   const wakeups = useMemo(() => {
     if (state.noarrows || !data) return [];
-    const drawable = arrowsOf(rowsOf(data), data.wakeups).map((arrow) => arrow.wakeup);
+    const drawable = listWakeupArrows(listSchedulerRows(data), data.wakeups).map((arrow) => arrow.wakeup);
     return longestWakeups(drawable, MAX_ARROWS);
   }, [state.noarrows, data]);
   return (
@@ -72,8 +85,8 @@ export function SchedulerTracksPanel({ runId, whole, range: selected, gutter }: 
           size="xs"
           aria-label={t("sched.by.label")}
           value={state.by}
-          onChange={(by) => set({ by: by as (typeof BY)[number] })}
-          data={BY.map((value) => ({ value, label: t(`sched.by.${value}`) }))}
+          onChange={(by) => set({ by: by as (typeof GROUPINGS)[number] })}
+          data={GROUPINGS.map((value) => ({ value, label: t(`sched.by.${value}`) }))}
         />
         <Checkbox
           size="xs"
@@ -84,22 +97,30 @@ export function SchedulerTracksPanel({ runId, whole, range: selected, gutter }: 
         {query.data && !state.noarrows && (
           <WakeupCount visible={wakeups.length} all={query.data.wakeups_total} />
         )}
-        {state.wake !== undefined && (
+        {axis && selected && (
+          <Checkbox
+            size="xs"
+            label={t("sched.zoom")}
+            checked={state.zoom}
+            onChange={(event) => set({ zoom: event.currentTarget.checked })}
+          />
+        )}
+        {chosen !== undefined && (
           <Button
             variant="default"
             size="compact-xs"
             rightSection={<X size={12} />}
-            onClick={() => set({ wake: undefined }, { push: true })}
+            onClick={() => onChoose(undefined)}
           >
-            {t("sched.ofThread", { thread: threadName(query.data, state.wake) })}
+            {t("sched.ofThread", { thread: threadName(query.data, chosen) })}
           </Button>
         )}
-        <span className={classes.spring} />
+        <span className={classes.spacer} />
         {query.data && query.data.threads_total > query.data.threads.length && state.by === "thread" && (
           <span className="dim">
             {t("sched.rest", {
               visible: query.data.threads.length,
-              all: count(query.data.threads_total),
+              all: formatCount(query.data.threads_total),
             })}
           </span>
         )}
@@ -109,30 +130,34 @@ export function SchedulerTracksPanel({ runId, whole, range: selected, gutter }: 
           </Button>
         )}
       </div>
-      <Loaded inPlace query={query} skeleton={<BlockSkeleton height={160} />}>
+      <QueryContent inPlace query={query} skeleton={<BlockSkeleton height={160} />}>
         {(tracks) => (
           <SchedulerTracks
             data={tracks}
             range={range}
-            whole={whole}
+            whole={axis ?? whole}
+            brush={isMarked ? selected : undefined}
             gutter={gutter}
+            maxHeight={axis ? MAX_PX_BETWEEN : MAX_PX}
             label={t("sched.tracks")}
             wakeups={wakeups}
-            chosen={state.wake}
-            onChoose={(wake) => set({ wake }, { push: true })}
+            chosen={chosen}
+            onChoose={onChoose}
             onRange={(next) =>
-              set({ b: next.from <= whole.from && next.to >= whole.to ? undefined : next }, { push: true })
+              set({ b: coversRange(next, axis ?? whole) ? undefined : next }, { push: true })
             }
           />
         )}
-      </Loaded>
+      </QueryContent>
     </div>
   );
 }
 
+const coversRange = (range: Range, whole: Range): boolean => range.from <= whole.from && range.to >= whole.to;
+
 function WakeupCount({ visible, all }: { visible: number; all: number }) {
   const { t } = useTranslation();
-  const values = { visible: count(visible), all: count(all) };
+  const values = { visible: formatCount(visible), all: formatCount(all) };
   return (
     <span className="dim" data-testid="wakeup-count">
       {all > visible ? t("sched.longestWakeups", values) : t("sched.allWakeups", values)}

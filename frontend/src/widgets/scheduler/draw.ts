@@ -1,6 +1,6 @@
 /** Canvas rendering of scheduler tracks: time slices, waits for a CPU, and arrows of wake-ups. */
 import type { SchedulerRow, SchedulerTracksData, WakeupArrow } from "../../core/charts/schedulerTracks";
-import { hash01 } from "../../core/profiles/flame";
+import { hashToUnit } from "../../core/profiles/flame";
 import { type Range, toX } from "../../core/time/range";
 
 const FEW_ROWS = 8;
@@ -85,8 +85,8 @@ function paintHead(context: CanvasRenderingContext2D, x: number, y: number, angl
 }
 
 function taskColor(name: string, dark: boolean): string {
-  const lightness = (dark ? 52 : 48) + Math.round(hash01(`${name}.`) * 12);
-  return `hsl(${Math.round(hash01(name) * 360)} ${dark ? 48 : 55}% ${lightness}%)`;
+  const lightness = (dark ? 52 : 48) + Math.round(hashToUnit(`${name}.`) * 12);
+  return `hsl(${Math.round(hashToUnit(name) * 360)} ${dark ? 48 : 55}% ${lightness}%)`;
 }
 
 const cpuColor = (cpu: number, dark: boolean): string =>

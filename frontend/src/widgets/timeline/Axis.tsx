@@ -1,6 +1,6 @@
 import { useMemo, useRef } from "react";
 import type { Tick } from "../../core/time/clock";
-import { ordered, type Range, span, toTime, toX } from "../../core/time/range";
+import { orderRange, type Range, spanOf, toTime, toX } from "../../core/time/range";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useTranslation } from "../../lib/text/useTranslation";
 import type { CaptureBlock } from "./api";
@@ -96,14 +96,14 @@ export function OverviewStrip({ limit, range, width, runs, onGo }: OverviewProps
           const at = start.current;
           if (!at || Math.abs(event.nativeEvent.offsetX - at.x) < 4) return;
           at.moved = true;
-          onGo(ordered(toTime(at.x, limit, width), toTime(event.nativeEvent.offsetX, limit, width)));
+          onGo(orderRange(toTime(at.x, limit, width), toTime(event.nativeEvent.offsetX, limit, width)));
         }}
         onPointerUp={(event) => {
           const at = start.current;
           start.current = undefined;
           if (!at || at.moved) return;
           const middle = toTime(event.nativeEvent.offsetX, limit, width);
-          onGo({ from: middle - span(range) / 2, to: middle + span(range) / 2 });
+          onGo({ from: middle - spanOf(range) / 2, to: middle + spanOf(range) / 2 });
         }}
       >
         <title>{t("timeline.historyHint")}</title>

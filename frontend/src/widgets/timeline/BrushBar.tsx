@@ -6,8 +6,8 @@ import type { Profile } from "../../client/models";
 import { ButtonLink } from "../../components/Link";
 import { cx } from "../../core/cx";
 import { formatSearch, type Search } from "../../core/search";
-import { duration } from "../../core/text/format";
-import { formatRange, overlaps, type Range } from "../../core/time/range";
+import { formatDuration } from "../../core/text/format";
+import { formatRange, type Range, rangesOverlap } from "../../core/time/range";
 import { useProfiles } from "../../lib/queries";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { useTranslation } from "../../lib/text/useTranslation";
@@ -16,7 +16,7 @@ import type { CaptureBlock } from "./api";
 import classes from "./Timeline.module.css";
 
 /** Return the run with the largest overlap with a range, or undefined if none overlaps. */
-export function runOf(runs: readonly CaptureBlock[], range: Range): CaptureBlock | undefined {
+export function findOverlappingRun(runs: readonly CaptureBlock[], range: Range): CaptureBlock | undefined {
   const shared = (block: CaptureBlock) =>
     Math.min(block.to_ns, range.to) - Math.max(block.from_ns, range.from);
   return runs
@@ -25,13 +25,13 @@ export function runOf(runs: readonly CaptureBlock[], range: Range): CaptureBlock
 }
 
 /** Return the on-CPU profile with the largest overlap with a range, or undefined if none overlaps. */
-export function bestProfile(profiles: readonly Profile[], range: Range): Profile | undefined {
+export function findBestProfile(profiles: readonly Profile[], range: Range): Profile | undefined {
   let best: Profile | undefined;
   let most = 0;
   for (const profile of profiles) {
     if (profile.t0_ns === null || profile.t1_ns === null || profile.kind !== "on_cpu") continue;
     const own = { from: profile.t0_ns, to: profile.t1_ns };
-    if (!overlaps(own, range)) continue;
+    if (!rangesOverlap(own, range)) continue;
     const shared = Math.min(own.to, range.to) - Math.max(own.from, range.from);
     if (shared > most || !best) {
       best = profile;
@@ -60,9 +60,12 @@ export function BrushBar({ hostId, brush, baseline, visibleRange, runs, onClear,
   const here = useLocation();
   const search = useSearch({ strict: false }) as Search;
   const profiles = useProfiles({ host: hostId });
-  const b = useMemo(() => brush && bestProfile(profiles.data ?? [], brush), [profiles.data, brush]);
-  const a = useMemo(() => baseline && bestProfile(profiles.data ?? [], baseline), [profiles.data, baseline]);
-  const run = brush && runOf(runs, brush);
+  const b = useMemo(() => brush && findBestProfile(profiles.data ?? [], brush), [profiles.data, brush]);
+  const a = useMemo(
+    () => baseline && findBestProfile(profiles.data ?? [], baseline),
+    [profiles.data, baseline],
+  );
+  const run = brush && findOverlappingRun(runs, brush);
   const text = (range: Range) => {
     const step = (range.to - range.from) / 100;
     return `${time.instant(range.from, step)} – ${time.time(range.to, step)}`;
@@ -74,7 +77,7 @@ export function BrushBar({ hostId, brush, baseline, visibleRange, runs, onClear,
       </span>
       <span>{t(`timeline.${which}`)}</span>
       <span className="num">{text(range)}</span>
-      <span className="num dim">{duration(range.to - range.from)}</span>
+      <span className="num dim">{formatDuration(range.to - range.from)}</span>
       <CloseButton size="xs" onClick={() => onClear(which)} aria-label={t(`timeline.clear.${which}`)} />
     </span>
   );

@@ -1,6 +1,6 @@
 import { type PointerEvent as ReactPointerEvent, useEffect, useRef, useState } from "react";
-import { duration } from "../../core/text/format";
-import { ordered, type Range, toTime, toX } from "../../core/time/range";
+import { formatDuration } from "../../core/text/format";
+import { orderRange, type Range, toTime, toX } from "../../core/time/range";
 import { useTimeFormat } from "../../lib/text/useFormat";
 import { type CursorStore, useCursor } from "./cursor";
 import classes from "./Timeline.module.css";
@@ -98,7 +98,7 @@ export function BrushOverlay(props: Props) {
         } else if (Math.abs(x - now.x) > 3)
           setDrawing({
             kind: now.kind,
-            range: ordered(toTime(now.x, range, width), toTime(x, range, width)),
+            range: orderRange(toTime(now.x, range, width), toTime(x, range, width)),
           });
       }}
       onPointerUp={(event) => {
@@ -152,7 +152,7 @@ function Band({ kind, span, range, width }: BandProps) {
   return (
     <div className={classes[kind]} style={{ left: x0, width: Math.max(1, x1 - x0) }}>
       <span className={classes.bandName}>
-        {kind === "brush" ? "B" : "A"} {duration(span.to - span.from)}
+        {kind === "brush" ? "B" : "A"} {formatDuration(span.to - span.from)}
       </span>
     </div>
   );

@@ -4,8 +4,8 @@ import { useState } from "react";
 import { ErrorLine, RowSkeleton } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { labelText, type TrackRow } from "../../core/charts/tracks";
-import { MIN_DAYS, typicalAt } from "../../core/charts/typicalRange";
-import { quantity } from "../../core/text/format";
+import { findTypicalValues, MIN_DAYS } from "../../core/charts/typicalRange";
+import { formatQuantity } from "../../core/text/format";
 import { get } from "../../lib/api";
 import { useMessage } from "../../lib/text/i18n";
 import { useTimeFormat } from "../../lib/text/useFormat";
@@ -52,11 +52,11 @@ export function CitationPopover({ hostId, picked, row, title, tracks, onClose }:
   const span = track?.typical?.find(
     (typicalSpan) => picked.t >= typicalSpan.from_ns && picked.t <= typicalSpan.to_ns,
   );
-  const typical = span && typicalAt([span], picked.t);
+  const typical = span && findTypicalValues([span], picked.t);
   return (
     <Popover opened onChange={onClose} position="bottom-start" width={420} withinPortal trapFocus returnFocus>
       <Popover.Target>
-        <span className={classes.cite} style={{ left: picked.x, top: picked.y }} />
+        <span className={classes.popoverAnchor} style={{ left: picked.x, top: picked.y }} />
       </Popover.Target>
       <Popover.Dropdown>
         <div className={classes.citeList}>
@@ -79,16 +79,16 @@ export function CitationPopover({ hostId, picked, row, title, tracks, onClose }:
           {displayed.map(([name, value]) => (
             <div key={name} className="num">
               {track?.axis ? `${track.axis} ${name} ` : ""}
-              {value === null ? t("timeline.noData") : quantity(value, row.unit)}
+              {value === null ? t("timeline.noData") : formatQuantity(value, row.unit)}
             </div>
           ))}
           {span && (
             <div className="dim">
               {typical
                 ? t("timeline.typical.at", {
-                    low: quantity(typical.low, row.unit),
-                    high: quantity(typical.high, row.unit),
-                    median: quantity(typical.median, row.unit),
+                    low: formatQuantity(typical.low, row.unit),
+                    high: formatQuantity(typical.high, row.unit),
+                    median: formatQuantity(typical.median, row.unit),
                     count: typical.days,
                   })
                 : span.failure

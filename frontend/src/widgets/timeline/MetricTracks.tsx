@@ -35,7 +35,7 @@ interface Props {
 /** Render metrics of the host at the time of a profile or scheduler recording, on the same time axis. */
 export function MetricTracks({ hostId, range, gutter, brush, baseline, onBrush, onBaseline }: Props) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const time = useTimeFormat();
   const scheme = useComputedColorScheme("dark");
   const { ref, width: whole } = useElementSize<HTMLDivElement>();
@@ -56,8 +56,10 @@ export function MetricTracks({ hostId, range, gutter, brush, baseline, onBrush, 
   );
   const titleOf = (id: string): string => {
     const metric = known.get(id);
-    const title = pick(metric?.title) || id;
-    return metric && GROUPED.has(metric.track.group) ? `${pick(metric.track.group_title)} · ${title}` : title;
+    const title = localize(metric?.title) || id;
+    return metric && GROUPED.has(metric.track.group)
+      ? `${localize(metric.track.group_title)} · ${title}`
+      : title;
   };
   const { lines, byRow } = useTimelineData(hostId, range, width, rows);
   const ticks = useMemo(
@@ -86,7 +88,7 @@ export function MetricTracks({ hostId, range, gutter, brush, baseline, onBrush, 
               key={row.key}
               row={row}
               title={titleOf(row.metric)}
-              meaning={pick(known.get(row.metric)?.meaning)}
+              meaning={localize(known.get(row.metric)?.meaning)}
               tracks={lines.data ? (byRow.get(row.key) ?? NONE) : undefined}
               range={range}
               width={width}

@@ -2,7 +2,7 @@ import { Button, Popover } from "@mantine/core";
 import { ChevronDown } from "lucide-react";
 import { useState } from "react";
 import { TimeField } from "../../components/fields/TimeField";
-import { duration } from "../../core/text/format";
+import { formatDuration } from "../../core/text/format";
 import { isoToNs } from "../../core/time/clock";
 import { NS_PER_S, type Range } from "../../core/time/range";
 import { useTimeFormat } from "../../lib/text/useFormat";
@@ -48,7 +48,7 @@ export function RangeMenu({ range, limit, onGo }: Props) {
           <span className="num">
             {time.instant(range.from)} – {time.instant(range.to)}
           </span>{" "}
-          {time.zoneName} · <span className="num">{duration(range.to - range.from)}</span>{" "}
+          {time.zoneName} · <span className="num">{formatDuration(range.to - range.from)}</span>{" "}
           <ChevronDown size={12} aria-hidden />
         </button>
       </Popover.Target>

@@ -5,14 +5,14 @@ import { type ReactNode, useCallback, useMemo, useState } from "react";
 import type { RunState } from "../../client/models";
 import { BlockSkeleton, EmptyState, ErrorLine, ErrorState } from "../../components/EmptyState";
 import {
-  applyChoice,
+  applyRowChanges,
   buildGroups,
-  choiceChanges,
   defaultRows,
+  diffRowChoice,
   labelText,
   type TrackRow,
 } from "../../core/charts/tracks";
-import { NS_PER_S, padded, type Range } from "../../core/time/range";
+import { NS_PER_S, padRange, type Range } from "../../core/time/range";
 import { isActive, useMetrics } from "../../lib/queries";
 import { useLocalized } from "../../lib/text/i18n";
 import { useTimeFormat } from "../../lib/text/useFormat";
@@ -23,7 +23,7 @@ import type { CaptureBlock, TimelineOverview } from "./api";
 import { BrushBar } from "./BrushBar";
 import { BrushOverlay, type TimeSelection } from "./BrushOverlay";
 import { CitationPopover } from "./CitationPopover";
-import { finishedRuns } from "./changes/selections";
+import { listFinishedRuns } from "./changes/selections";
 import { useChangeOrder } from "./changes/useChangeOrder";
 import { useCursorStore } from "./cursor";
 import { MarkStrip, type TimeMark } from "./marks/MarkStrip";
@@ -94,7 +94,7 @@ type LoadedTimelineProps = Pick<Props, "hostId" | "initial" | "marks"> & {
 
 function LoadedTimeline({ hostId, overview, metrics, initial, marks }: LoadedTimelineProps) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const time = useTimeFormat();
   const scheme = useComputedColorScheme("dark");
   const { ref, width: whole } = useElementSize<HTMLDivElement>();
@@ -106,7 +106,7 @@ function LoadedTimeline({ hostId, overview, metrics, initial, marks }: LoadedTim
 
   const groups = useMemo(() => buildGroups(overview.tracks, metrics), [overview.tracks, metrics]);
   const defaults = useMemo(() => defaultRows(groups), [groups]);
-  const selected = useMemo(() => applyChoice(defaults, choice.tracks), [defaults, choice.tracks]);
+  const selected = useMemo(() => applyRowChanges(defaults, choice.tracks), [defaults, choice.tracks]);
   const folded = useMemo(() => new Set(choice.fold), [choice.fold]);
   const order = useChangeOrder({
     hostId,
@@ -135,24 +135,24 @@ function LoadedTimeline({ hostId, overview, metrics, initial, marks }: LoadedTim
   const known = useMemo(() => new Map(metrics.map((metric) => [metric.id, metric])), [metrics]);
   const title = useCallback(
     (row: TrackRow) => {
-      const name = pick(known.get(row.metric)?.title) || row.metric;
+      const name = localize(known.get(row.metric)?.title) || row.metric;
       return row.labels && Object.keys(row.labels).length > 0
         ? `${name} · ${labelText(row.labels)
             .replace(/(^|,)[^=,]+=/g, "$1 ")
             .trim()}`
         : name;
     },
-    [known, pick],
+    [known, localize],
   );
   const groupTitle = useCallback(
     (id: string) =>
       (id === CHANGED && t("timeline.changed.group")) ||
-      pick(metrics.find((metric) => metric.track.group === id)?.track.group_title) ||
+      localize(metrics.find((metric) => metric.track.group === id)?.track.group_title) ||
       t("timeline.group.other"),
-    [t, metrics, pick],
+    [t, metrics, localize],
   );
   const choose = useCallback(
-    (next: ReadonlySet<string>) => setChoice({ tracks: choiceChanges(defaults, next) }),
+    (next: ReadonlySet<string>) => setChoice({ tracks: diffRowChoice(defaults, next) }),
     [setChoice, defaults],
   );
   const resetTracks = useCallback(() => setChoice({ tracks: [] }), [setChoice]);
@@ -176,9 +176,9 @@ function LoadedTimeline({ hostId, overview, metrics, initial, marks }: LoadedTim
   });
 
   const enter = (at: number) => {
-    if (brush && at >= brush.from && at <= brush.to) return go(padded(brush, 0.02));
+    if (brush && at >= brush.from && at <= brush.to) return go(padRange(brush, 0.02));
     const run = overview.runs.find((block) => at >= block.from_ns && at <= block.to_ns);
-    if (run) go(padded({ from: run.from_ns, to: run.to_ns }, 0.05, NS_PER_S));
+    if (run) go(padRange({ from: run.from_ns, to: run.to_ns }, 0.05, NS_PER_S));
   };
   const fold = (id: string) => {
     const next = new Set(folded);
@@ -192,7 +192,7 @@ function LoadedTimeline({ hostId, overview, metrics, initial, marks }: LoadedTim
       : overview.runs;
   }, [lines.data, overview.runs]);
   const row = picked && visibleRows.find((trackRow) => trackRow.key === picked.row);
-  const [last] = finishedRuns(overview.runs);
+  const [last] = listFinishedRuns(overview.runs);
 
   return (
     <div className={classes.timeline} ref={ref}>
@@ -205,7 +205,7 @@ function LoadedTimeline({ hostId, overview, metrics, initial, marks }: LoadedTim
             <Button
               variant="subtle"
               size="compact-xs"
-              onClick={() => go(padded({ from: last.from_ns, to: last.to_ns }, 0.08, NS_PER_S))}
+              onClick={() => go(padRange({ from: last.from_ns, to: last.to_ns }, 0.08, NS_PER_S))}
             >
               {t("timeline.lastCapture")}
             </Button>
@@ -243,7 +243,7 @@ function LoadedTimeline({ hostId, overview, metrics, initial, marks }: LoadedTim
           visibleRange={view}
           runs={overview.runs}
           onClear={(which) => (which === "brush" ? setBrush(undefined) : setBaseline(undefined))}
-          onZoomTo={(range) => go(padded(range, 0.02))}
+          onZoomTo={(range) => go(padRange(range, 0.02))}
         />
       )}
       {view && limit && width > 0 ? (
@@ -281,7 +281,7 @@ function LoadedTimeline({ hostId, overview, metrics, initial, marks }: LoadedTim
                           key={trackRow.key}
                           row={trackRow}
                           title={title(trackRow)}
-                          meaning={pick(known.get(trackRow.metric)?.meaning)}
+                          meaning={localize(known.get(trackRow.metric)?.meaning)}
                           tracks={slice.data ? (byRow.get(trackRow.key) ?? NONE) : undefined}
                           range={view}
                           width={width}

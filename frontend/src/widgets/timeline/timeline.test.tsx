@@ -1,15 +1,15 @@
 import { fireEvent, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { describe, expect, it } from "vitest";
-import { answerInstead, sent } from "../../../mock/server/msw";
-import { blocks, HOSTS, TAKEN } from "../../../mock/world";
+import { HOSTS, listCaptureBlocks, TAKEN_CAPTURES } from "../../../mock/dataset";
+import { overrideAnswer, sentRequests } from "../../../mock/server/msw";
 import type { Host } from "../../client/models";
 import { parseRange } from "../../core/time/range";
 import { openScreen } from "../../testing/screen";
 
 const HOST = HOSTS[2] as Host;
 const AT = `/hosts/${HOST.id}`;
-const LAST = TAKEN[TAKEN.length - 1] as (typeof TAKEN)[number];
+const LAST = TAKEN_CAPTURES[TAKEN_CAPTURES.length - 1] as (typeof TAKEN_CAPTURES)[number];
 
 const tracks = () => screen.findByRole("region", { name: "Tracks of measurements over time" });
 
@@ -19,8 +19,10 @@ describe("timeline of a host", () => {
     const region = await tracks();
     expect(within(region).getByText("CPU busy")).toBeVisible();
     expect(within(region).getByText("Softirqs, per CPU · NET_RX")).toBeVisible();
-    await waitFor(() => expect(sent.some((request) => request.path.endsWith("/timeline"))).toBe(true));
-    const query = sent.find((request) => request.path.endsWith("/timeline"))?.query;
+    await waitFor(() =>
+      expect(sentRequests.some((request) => request.path.endsWith("/timeline"))).toBe(true),
+    );
+    const query = sentRequests.find((request) => request.path.endsWith("/timeline"))?.query;
     expect(Number(query?.get("from_ns"))).toBeLessThan(LAST.from * 1e9);
     expect(Number(query?.get("to_ns"))).toBeGreaterThan((LAST.from + LAST.seconds) * 1e9);
     expect(Number(query?.get("width"))).toBeLessThanOrEqual(4000);
@@ -32,7 +34,7 @@ describe("timeline of a host", () => {
     fireEvent.keyDown(window, { key: "0" });
     await waitFor(() => expect(router.state.location.search).toHaveProperty("t"));
     const all = parseRange((router.state.location.search as { t: string }).t);
-    expect(all?.from).toBeLessThanOrEqual((TAKEN[0]?.from ?? 0) * 1e9);
+    expect(all?.from).toBeLessThanOrEqual((TAKEN_CAPTURES[0]?.from ?? 0) * 1e9);
     fireEvent.keyDown(window, { key: "]" });
     fireEvent.keyDown(window, { key: "w" });
     await waitFor(() => {
@@ -97,7 +99,7 @@ describe("timeline of a host", () => {
   });
 
   it("offers a first capture for a host without data", async () => {
-    answerInstead(({ path }) =>
+    overrideAnswer(({ path }) =>
       path.endsWith("/overview")
         ? { status: 200, body: { first_ns: null, last_ns: null, runs: [], tracks: [] } }
         : undefined,
@@ -107,7 +109,7 @@ describe("timeline of a host", () => {
   });
 
   it("displays captures when the tracks fail to load", async () => {
-    answerInstead(({ path }) =>
+    overrideAnswer(({ path }) =>
       path.endsWith("/timeline")
         ? { status: 503, body: { status: 503, title: "", detail: "busy", key: "" } }
         : undefined,
@@ -115,7 +117,9 @@ describe("timeline of a host", () => {
     openScreen(AT);
     expect(await screen.findByText("busy")).toBeVisible();
     expect(
-      screen.getByRole("button", { name: new RegExp(`#${blocks(HOST.id).at(-1)?.number} cpu`, "i") }),
+      screen.getByRole("button", {
+        name: new RegExp(`#${listCaptureBlocks(HOST.id).at(-1)?.number} cpu`, "i"),
+      }),
     ).toBeVisible();
   });
 });

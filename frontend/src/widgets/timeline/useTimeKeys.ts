@@ -1,10 +1,10 @@
 import { useEffect, useRef } from "react";
-import { NS_PER_S, ordered, padded, type Range, span } from "../../core/time/range";
-import { timeAction } from "../../core/time/timekeys";
+import { NS_PER_S, orderRange, padRange, type Range, spanOf } from "../../core/time/range";
+import { findTimeAction } from "../../core/time/timekeys";
 import type { CaptureBlock } from "./api";
 import type { CursorStore } from "./cursor";
 
-interface Hands {
+interface TimeKeyOptions {
   view: Range | undefined;
   limit: Range | undefined;
   brush: Range | undefined;
@@ -21,7 +21,7 @@ interface Hands {
 const TYPING = new Set(["INPUT", "TEXTAREA", "SELECT"]);
 
 /** Return whether the timeline handles a key: not while the user types, in a dialog, or in a control with keys. */
-function isFree(event: KeyboardEvent): boolean {
+function isTimelineKey(event: KeyboardEvent): boolean {
   if (event.defaultPrevented) return false;
   const target = event.target instanceof HTMLElement ? event.target : undefined;
   if (target && (TYPING.has(target.tagName) || target.isContentEditable)) return false;
@@ -36,15 +36,15 @@ function isFree(event: KeyboardEvent): boolean {
  * Handle the keys of a timeline: W/S and + − zoom, A/D and arrows pan, 0 selects the whole range, [ ] jump between
  * captures, Enter zooms to the brush, Esc clears, `,` `.` move the cursor, `b` and `B` set the ends of a brush.
  */
-export function useTimeKeys(hands: Hands): void {
-  const now = useRef(hands);
-  now.current = hands;
+export function useTimeKeys(options: TimeKeyOptions): void {
+  const latest = useRef(options);
+  latest.current = options;
   const mark = useRef<{ kind: "brush" | "baseline"; t: number } | undefined>(undefined);
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      const h = now.current;
-      const act = timeAction(event);
-      if (!act || !h.view || !isFree(event)) return;
+      const h = latest.current;
+      const act = findTimeAction(event);
+      if (!act || !h.view || !isTimelineKey(event)) return;
       const view = h.view;
       const at = h.cursor.value?.t;
       const middle = at !== undefined && at >= view.from && at <= view.to ? at : (view.from + view.to) / 2;
@@ -57,7 +57,7 @@ export function useTimeKeys(hands: Hands): void {
           break;
         case "cursor":
           h.cursor.set({
-            t: Math.min(view.to, Math.max(view.from, middle + span(view) * act.share)),
+            t: Math.min(view.to, Math.max(view.from, middle + spanOf(view) * act.share)),
             row: h.cursor.value?.row,
             share: h.cursor.value?.share ?? 0,
           });
@@ -73,11 +73,11 @@ export function useTimeKeys(hands: Hands): void {
           break;
         case "enter":
           if (!h.brush) return;
-          h.go(padded(h.brush, 0.02));
+          h.go(padRange(h.brush, 0.02));
           break;
         case "previous":
         case "next":
-          jump(h, act.act);
+          goToCapture(h, act.act);
           break;
         case "markBrush":
         case "markBaseline": {
@@ -86,7 +86,7 @@ export function useTimeKeys(hands: Hands): void {
           if (begun?.kind !== kind) mark.current = { kind, t: middle };
           else {
             mark.current = undefined;
-            const range = ordered(begun.t, middle);
+            const range = orderRange(begun.t, middle);
             if (range.to > range.from) (kind === "brush" ? h.setBrush : h.setBaseline)(range);
           }
           break;
@@ -99,15 +99,15 @@ export function useTimeKeys(hands: Hands): void {
   }, []);
 }
 
-function jump(h: Hands, direction: "previous" | "next"): void {
+function goToCapture(h: TimeKeyOptions, direction: "previous" | "next"): void {
   const view = h.view as Range;
   const middle = (view.from + view.to) / 2;
   const centre = (run: CaptureBlock) => (run.from_ns + run.to_ns) / 2;
   const sorted = [...h.runs].sort((a, b) => a.from_ns - b.from_ns);
-  const tolerance = span(view) * 0.02;
+  const tolerance = spanOf(view) * 0.02;
   const match =
     direction === "next"
       ? sorted.find((run) => centre(run) > middle + tolerance)
       : sorted.reverse().find((run) => centre(run) < middle - tolerance);
-  if (match) h.go(padded({ from: match.from_ns, to: match.to_ns }, 0.08, NS_PER_S));
+  if (match) h.go(padRange({ from: match.from_ns, to: match.to_ns }, 0.08, NS_PER_S));
 }

@@ -4,14 +4,10 @@ import type { TrackRow } from "../../core/charts/tracks";
 import { fetchRange, labelText } from "../../core/charts/tracks";
 import type { Range } from "../../core/time/range";
 import { get } from "../../lib/api";
+import { overviewQuery } from "../../lib/queries";
 import type { Track } from "./api";
 
-export const useOverview = (hostId: string) =>
-  useQuery({
-    queryKey: ["hosts", hostId, "timeline", "overview"],
-    queryFn: () => get(`/hosts/${hostId}/timeline/overview`),
-    staleTime: 10_000,
-  });
+export const useOverview = (hostId: string) => useQuery({ ...overviewQuery(hostId), enabled: hostId !== "" });
 
 const MAX_WIDTH = 4000;
 

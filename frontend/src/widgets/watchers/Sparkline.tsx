@@ -14,7 +14,7 @@ interface Props {
 /** Render the last readings as a sparkline. Without data it is hatched, so that it does not look like zero. */
 export function Sparkline({ values, limit, label }: Props) {
   const known = values.filter((value) => value !== null);
-  if (known.length === 0) return <span className={classes.nothing} role="img" aria-label={label} />;
+  if (known.length === 0) return <span className={classes.empty} role="img" aria-label={label} />;
   const low = Math.min(0, ...known, limit ?? 0);
   const high = Math.max(...known, limit ?? 0, low + 1e-9);
   const y = (value: number) => HEIGHT - 1 - ((value - low) / (high - low)) * (HEIGHT - 2);

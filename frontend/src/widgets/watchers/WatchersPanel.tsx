@@ -1,7 +1,7 @@
 import { Button, Checkbox } from "@mantine/core";
 import { Hourglass } from "lucide-react";
 import { useState } from "react";
-import { EmptyState, Loaded, RowSkeleton } from "../../components/EmptyState";
+import { EmptyState, QueryContent, RowSkeleton } from "../../components/EmptyState";
 import { Panel } from "../../components/Page";
 import { useOpenDialog } from "../../lib/dialogs";
 import { usePermission } from "../../lib/queries";
@@ -13,11 +13,11 @@ import classes from "./watchers.module.css";
 /** Render the watchers of a host, or of all hosts. */
 export function WatchersPanel({ host }: { host?: string }) {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const openDialog = useOpenDialog();
   const [over, setOver] = useState(false);
   const rows = useWatchers({ ...(host ? { host_id: host } : {}), ...(over ? { include_ended: over } : {}) });
-  const arm = may("watcher.conditional") && (
+  const arm = can("watcher.conditional") && (
     <Button
       size="compact-sm"
       variant="default"
@@ -32,13 +32,13 @@ export function WatchersPanel({ host }: { host?: string }) {
       <div className={classes.parts}>
         <Checkbox
           size="xs"
-          label={t("watchers.withOver")}
+          label={t("watchers.showEnded")}
           checked={over}
           onChange={(event) => setOver(event.currentTarget.checked)}
         />
-        <span className={classes.apart}>{arm}</span>
+        <span className={classes.pushRight}>{arm}</span>
       </div>
-      <Loaded query={rows} skeleton={<RowSkeleton rows={2} height={29} />}>
+      <QueryContent query={rows} skeleton={<RowSkeleton rows={2} height={29} />}>
         {(watchers) =>
           watchers.length > 0 ? (
             <WatchersTable rows={watchers} onHost={host !== undefined} />
@@ -46,7 +46,7 @@ export function WatchersPanel({ host }: { host?: string }) {
             <EmptyState title={t("watchers.empty")}>{t("watchers.emptyText")}</EmptyState>
           )
         }
-      </Loaded>
+      </QueryContent>
     </Panel>
   );
 }

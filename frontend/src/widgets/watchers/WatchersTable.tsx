@@ -5,7 +5,7 @@ import { Link } from "../../components/Link";
 import { StatusIcon, type Tone } from "../../components/StatusIcon";
 import { DataTable } from "../../components/tables/DataTable";
 import { RelativeTime } from "../../components/text/RelativeTime";
-import { bytes, NO_VALUE, quantity, seconds } from "../../core/text/format";
+import { formatBytes, formatQuantity, formatSeconds, NO_VALUE } from "../../core/text/format";
 import { post, useAction, usePermission } from "../../lib/queries";
 import { useLocale, useMessage } from "../../lib/text/i18n";
 import { useNames } from "../../lib/text/useNames";
@@ -34,7 +34,7 @@ interface Props {
 /** Render watchers: state, condition with last readings, expiry, cost, and the captures that they started. */
 export function WatchersTable({ rows, onHost = false }: Props) {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const end = useAction((id: string) => post(`/watchers/${id}/stop`), [WATCHERS]);
   return (
     <>
@@ -65,7 +65,7 @@ export function WatchersTable({ rows, onHost = false }: Props) {
                   </Link>
                 </td>
               )}
-              <td className={classes.why}>
+              <td className={classes.detail}>
                 <WatcherStateCell watcher={watcher} />
               </td>
               <td>
@@ -81,13 +81,13 @@ export function WatchersTable({ rows, onHost = false }: Props) {
               <td className="num">
                 <CostCell watcher={watcher} />
               </td>
-              <td className={classes.why}>
+              <td className={classes.detail}>
                 <CaptureLinks watcher={watcher} />
               </td>
               <td>{watcher.requested_by?.name ?? <span className="dim">{NO_VALUE}</span>}</td>
               <td>
                 {watcher.ended_at === null &&
-                  may(watcher.kind === "lookback" ? "watcher.lookback" : "watcher.conditional") && (
+                  can(watcher.kind === "lookback" ? "watcher.lookback" : "watcher.conditional") && (
                     <Button
                       size="compact-xs"
                       variant="default"
@@ -95,7 +95,7 @@ export function WatchersTable({ rows, onHost = false }: Props) {
                       onClick={() => end.mutate(watcher.id)}
                       aria-label={t("watchers.endOne", { number: watcher.number, host: watcher.host.name })}
                     >
-                      {t(watcher.kind === "lookback" ? "watchers.stop" : "watchers.disarm")}
+                      {t(watcher.kind === "lookback" ? "watchers.stop" : "watchers.stopOne")}
                     </Button>
                   )}
               </td>
@@ -110,12 +110,12 @@ export function WatchersTable({ rows, onHost = false }: Props) {
 
 function WatcherStateCell({ watcher }: { watcher: Watcher }) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const why = watcher.failure ?? watcher.wait_reason;
   return (
     <>
       <StatusIcon tone={TONES[watcher.state]}>{t(`watchers.state.${watcher.state}`)}</StatusIcon>
-      {why && <div className="dim">{sentence(why)}</div>}
+      {why && <div className="dim">{formatMessage(why)}</div>}
       {watcher.interruption_count > 0 && (
         <div className="dim">{t("watchers.interrupted", { count: watcher.interruption_count })}</div>
       )}
@@ -127,10 +127,10 @@ function BufferCell({ watcher }: { watcher: Watcher }) {
   const { t } = useTranslation();
   return (
     <>
-      {t("watchers.keeps", { length: seconds(watcher.lookback_s) })}
+      {t("watchers.keeps", { length: formatSeconds(watcher.lookback_s) })}
       {watcher.stacks && <div className="dim">{t("watchers.withStacks")}</div>}
       {watcher.buffered_s !== null && (
-        <div className="dim num">{t("watchers.kept", { length: seconds(watcher.buffered_s) })}</div>
+        <div className="dim num">{t("watchers.kept", { length: formatSeconds(watcher.buffered_s) })}</div>
       )}
     </>
   );
@@ -148,7 +148,7 @@ function ConditionCell({ watcher }: { watcher: Watcher }) {
         const values = watcher.readings?.values[index] ?? [];
         const text = conditionText(each, title);
         return (
-          <div key={text} className={classes.watched}>
+          <div key={text} className={classes.condition}>
             <span>{text}</span>
             {!each.is_start && watcher.ended_at === null && (
               <>
@@ -182,9 +182,9 @@ function CostCell({ watcher }: { watcher: Watcher }) {
   if (!watcher.cost) return <span className="dim">{NO_VALUE}</span>;
   return (
     <>
-      <div title={t("watchers.cpuText")}>{quantity(watcher.cost.cpu_pct, "pct")} CPU</div>
+      <div title={t("watchers.cpuText")}>{formatQuantity(watcher.cost.cpu_pct, "pct")} CPU</div>
       <div className="dim" title={t("watchers.memoryText")}>
-        {bytes(watcher.cost.rss_kb * 1024)} + {bytes(watcher.cost.lookback_bytes)}
+        {formatBytes(watcher.cost.rss_kb * 1024)} + {formatBytes(watcher.cost.lookback_bytes)}
       </div>
     </>
   );
@@ -192,12 +192,12 @@ function CostCell({ watcher }: { watcher: Watcher }) {
 
 function CaptureLinks({ watcher }: { watcher: Watcher }) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   if (watcher.kind === "lookback") return <span className="dim">{NO_VALUE}</span>;
   return (
     <>
       <div className="num">
-        {t("watchers.fires", { count: watcher.capture_count, most: watcher.max_captures })}
+        {t("watchers.captureCount", { count: watcher.capture_count, most: watcher.max_captures })}
       </div>
       {watcher.captures.map((capture) => (
         <div key={capture.id}>
@@ -214,7 +214,7 @@ function CaptureLinks({ watcher }: { watcher: Watcher }) {
           <StatusIcon tone="warn">
             {t("watchers.notStarted")} <RelativeTime at={watcher.rejection.at} />
           </StatusIcon>
-          <div className="dim">{sentence(watcher.rejection.reason)}</div>
+          <div className="dim">{formatMessage(watcher.rejection.reason)}</div>
         </>
       )}
     </>

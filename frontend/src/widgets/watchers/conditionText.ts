@@ -1,5 +1,5 @@
 import type { Condition, ConditionKind } from "../../client/models";
-import { NO_VALUE, quantity } from "../../core/text/format";
+import { formatQuantity, NO_VALUE } from "../../core/text/format";
 
 type ConditionDetails = Condition & { unit: string; is_start: boolean };
 
@@ -10,13 +10,13 @@ export function conditionText(condition: ConditionDetails, title: string): strin
   const sign = condition.op === "over" ? "≥" : "≤";
   const hits =
     condition.window_readings > 1 ? ` (${condition.required_hits}/${condition.window_readings})` : "";
-  return `${what} ${sign} ${quantity(condition.limit, condition.unit)}${hits}`;
+  return `${what} ${sign} ${formatQuantity(condition.limit, condition.unit)}${hits}`;
 }
 
 /** Return the newest reading with its unit. */
 export const lastReading = (values: readonly (number | null)[], unit: string): string => {
   const last = values[values.length - 1];
-  return last === undefined || last === null ? NO_VALUE : quantity(last, unit);
+  return last === undefined || last === null ? NO_VALUE : formatQuantity(last, unit);
 };
 
 export const watcherTitle = (

@@ -14,7 +14,7 @@ interface Props {
 export function CellDetails({ host, column, text, cell, ruleCount = 0 }: Props) {
   const { t } = useTranslation();
   return (
-    <p className={classes.at} aria-live="polite">
+    <p className={classes.details} aria-live="polite">
       {host && column ? (
         <>
           <strong>{host}</strong> <span>{column}</span> <span>{text}</span>{" "}

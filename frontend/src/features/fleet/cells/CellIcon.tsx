@@ -8,6 +8,6 @@ const TONES: Partial<Record<CellState, Tone>> = { critical: "bad", warn: "warn",
 export function CellIcon({ state }: { state: CellState }) {
   const tone = TONES[state];
   if (tone) return <StatusIcon tone={tone} />;
-  if (state === "info") return <VerdictIcon look="context" />;
-  return <VerdictIcon look={state === "inconclusive" ? "inconclusive" : "absent"} />;
+  if (state === "info") return <VerdictIcon verdict="context" />;
+  return <VerdictIcon verdict={state === "inconclusive" ? "inconclusive" : "absent"} />;
 }

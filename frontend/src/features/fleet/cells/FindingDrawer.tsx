@@ -1,7 +1,7 @@
 import { Button, Drawer } from "@mantine/core";
 import { Camera, Stethoscope } from "lucide-react";
 import type { RunFindings } from "../../../client/models";
-import { BlockSkeleton, EmptyState, Loaded } from "../../../components/EmptyState";
+import { BlockSkeleton, EmptyState, QueryContent } from "../../../components/EmptyState";
 import { Link } from "../../../components/Link";
 import { RelativeTime } from "../../../components/text/RelativeTime";
 import type { VerdictState } from "../../../components/VerdictIcon";
@@ -49,7 +49,7 @@ export function FindingDrawer({ host, title, about, finding, onClose }: Props) {
 function FindingSources({ host, about, finding }: Pick<Props, "about" | "finding"> & { host: FleetHost }) {
   const { t } = useTranslation();
   const names = useNames();
-  const may = usePermission();
+  const can = usePermission();
   const openDialog = useOpenDialog();
   const run = host.runs[finding?.run_index ?? 0];
   return (
@@ -66,7 +66,7 @@ function FindingSources({ host, about, finding }: Pick<Props, "about" | "finding
         <Link to="/hosts/$hostId" params={{ hostId: host.id }}>
           {t("fleet.toHost")}
         </Link>
-        {may("capture.light") && host.state === "active" && (
+        {can("capture.light") && host.state === "active" && (
           <>
             <Button
               size="compact-sm"
@@ -101,20 +101,20 @@ function FindingSources({ host, about, finding }: Pick<Props, "about" | "finding
 function FindingText({ runId, about }: { runId: string; about: ReadonlySet<string> }) {
   const { t } = useTranslation();
   return (
-    <Loaded query={useRunFindings(runId, false)} skeleton={<BlockSkeleton height={240} />}>
+    <QueryContent query={useRunFindings(runId, false)} skeleton={<BlockSkeleton height={240} />}>
       {(data) => {
         const rows = listFindings(data, about);
         return rows.length > 0 ? (
           <div>
             {rows.map(([look, finding], i) => (
-              <FindingRow key={`${finding.rule}${i}`} finding={finding} look={look} />
+              <FindingRow key={`${finding.rule}${i}`} finding={finding} verdict={look} />
             ))}
           </div>
         ) : (
           <EmptyState title={t("fleet.notInRun")} />
         );
       }}
-    </Loaded>
+    </QueryContent>
   );
 }
 

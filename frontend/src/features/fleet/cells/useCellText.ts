@@ -1,7 +1,7 @@
 import { useCallback } from "react";
 import { relativeTime } from "../../../components/text/RelativeTime";
 import { cellState } from "../../../core/hosts/fleet";
-import { quantity } from "../../../core/text/format";
+import { formatQuantity } from "../../../core/text/format";
 import { useLocale, useLocalized } from "../../../lib/text/i18n";
 import { useNames } from "../../../lib/text/useNames";
 import { useTranslation } from "../../../lib/text/useTranslation";
@@ -10,16 +10,16 @@ import type { FleetFinding, FleetRule } from "../api";
 /** Return value, operator and threshold as `44 ms > 3 ms`; without a threshold only the value. */
 export function comparisonText(finding: FleetFinding, rule: FleetRule | undefined): string {
   if (finding.value === null) return "";
-  const value = quantity(finding.value, rule?.unit ?? "");
+  const value = formatQuantity(finding.value, rule?.unit ?? "");
   return finding.threshold === null
     ? value
-    : `${value} ${rule?.op ?? ""} ${quantity(finding.threshold, rule?.unit ?? "")}`;
+    : `${value} ${rule?.op ?? ""} ${formatQuantity(finding.threshold, rule?.unit ?? "")}`;
 }
 
 /** Return a function that describes a cell as text: state, rule, number and age in seconds. */
 export function useCellText() {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const locale = useLocale();
   const { subject } = useNames();
   return useCallback(
@@ -28,16 +28,16 @@ export function useCellText() {
       if (!finding) return t("fleet.state.absent");
       const parts = [
         t(`fleet.state.${state}`),
-        pick(rule?.title) || finding.rule,
+        localize(rule?.title) || finding.rule,
         // The number of a rule that did not match is displayed without its threshold.
         finding.state === "not_matched" && finding.value !== null
-          ? quantity(finding.value, rule?.unit ?? "")
+          ? formatQuantity(finding.value, rule?.unit ?? "")
           : comparisonText(finding, rule),
         ...subject(finding.subject),
         age === undefined ? "" : relativeTime(-age, 0, locale),
       ];
       return parts.filter(Boolean).join(" · ");
     },
-    [t, pick, subject, locale],
+    [t, localize, subject, locale],
   );
 }

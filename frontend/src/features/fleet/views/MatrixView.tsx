@@ -8,8 +8,14 @@ import {
   type VirtualTableColumn,
 } from "../../../components/tables/VirtualTable";
 import { cx } from "../../../core/cx";
-import { ageMs, type Commonness, cellState, commonness, rowsOf } from "../../../core/hosts/fleet";
-import { percent } from "../../../core/text/format";
+import {
+  cellState,
+  groupHostRows,
+  type RuleDistinction,
+  rankDistinctiveRules,
+  resultAgeMs,
+} from "../../../core/hosts/fleet";
+import { formatPercent } from "../../../core/text/format";
 import { useLocalized } from "../../../lib/text/i18n";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { useUrlState } from "../../../lib/urlState";
@@ -41,13 +47,13 @@ interface Props {
 /** Matrix of hosts × findings, with the findings that the bad hosts have in common. */
 export function MatrixView({ fleet, hosts, chosen, onChoose, onOpen, onHost }: Props) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const cellText = useCellText();
   const [state] = useUrlState(FIELDS);
   const narrow = useMediaQuery("(max-width: 640px)");
   const [at, setAt] = useState({ row: state.label ? 1 : 0, column: 1 });
   const order = useStableOrder(hosts, [state.sort, state.label, state.q, state.has].join("\n"));
-  const rows = useMemo(() => rowsOf(order.rows, state.label), [order.rows, state.label]);
+  const rows = useMemo(() => groupHostRows(order.rows, state.label), [order.rows, state.label]);
   const byHand = hosts.some((host) => chosen.has(host.id));
   const bad = useMemo(
     () =>
@@ -58,21 +64,21 @@ export function MatrixView({ fleet, hosts, chosen, onChoose, onOpen, onHost }: P
       ),
     [hosts, chosen, byHand],
   );
-  const common = useMemo(() => commonness(hosts, bad), [hosts, bad]);
+  const common = useMemo(() => rankDistinctiveRules(hosts, bad), [hosts, bad]);
   const { rules, at: now } = fleet;
-  const title = useCallback((rule: string) => pick(rules[rule]?.title) || rule, [rules, pick]);
+  const title = useCallback((rule: string) => localize(rules[rule]?.title) || rule, [rules, localize]);
   const columns = useMemo(
     () =>
       common.map(
-        (commonness): VirtualTableColumn => ({
-          id: commonness.rule,
+        (item): VirtualTableColumn => ({
+          id: item.rule,
           width: WIDTH,
-          name: t("fleet.common", sidesOf(commonness, title(commonness.rule))),
+          name: t("fleet.common", toShareTexts(item, title(item.rule))),
           head: (
             <>
-              <span className={classes.upright}>{title(commonness.rule)}</span>
-              <span className={cx(classes.share, "num")}>{shareOf(commonness.bad)}</span>
-              <span className={cx(classes.share, "num", "dim")}>{shareOf(commonness.good)}</span>
+              <span className={classes.verticalTitle}>{title(item.rule)}</span>
+              <span className={cx(classes.share, "num")}>{formatShare(item.bad)}</span>
+              <span className={cx(classes.share, "num", "dim")}>{formatShare(item.good)}</span>
             </>
           ),
         }),
@@ -84,7 +90,7 @@ export function MatrixView({ fleet, hosts, chosen, onChoose, onOpen, onHost }: P
     (host: FleetFindingsHost, rule: string): VirtualTableCell => {
       const finding = ruleResult(host, rule);
       const look = cellState(finding);
-      const age = finding?.state === "matched" ? ageMs(host, finding, now) : undefined;
+      const age = finding?.state === "matched" ? resultAgeMs(host, finding, now) : undefined;
       const words = finding
         ? cellText(finding, rules[rule], age)
         : `${t("fleet.state.absent")} · ${title(rule)}`;
@@ -122,7 +128,7 @@ export function MatrixView({ fleet, hosts, chosen, onChoose, onOpen, onHost }: P
   const rule = columns[at.column - 1]?.id;
   return (
     <div className={cx(classes.grid, classes.matrix)}>
-      <DistinguishingFindings common={common} bad={bad.size} byHand={byHand} title={title} />
+      <DistinguishingFindings common={common} bad={bad.size} hasSelection={byHand} title={title} />
       <SortStatus
         stale={order.stale}
         onRenew={order.renew}
@@ -157,10 +163,10 @@ export function MatrixView({ fleet, hosts, chosen, onChoose, onOpen, onHost }: P
   );
 }
 
-const shareOf = ([matched, evaluated]: readonly [number, number]) =>
-  evaluated === 0 ? "–" : percent(matched / evaluated);
+const formatShare = ([matched, evaluated]: readonly [number, number]) =>
+  evaluated === 0 ? "–" : formatPercent(matched / evaluated);
 
-const sidesOf = ({ bad, good }: Commonness, title: string) => ({
+const toShareTexts = ({ bad, good }: RuleDistinction, title: string) => ({
   title,
   bad: bad[0],
   ofBad: bad[1],
@@ -169,38 +175,32 @@ const sidesOf = ({ bad, good }: Commonness, title: string) => ({
 });
 
 interface DistinguishingFindingsProps {
-  common: readonly Commonness[];
+  common: readonly RuleDistinction[];
   bad: number;
-  byHand: boolean;
+  hasSelection: boolean;
   title: (rule: string) => string;
 }
 
 /** The findings of the bad hosts that the others do not have, with counts. */
-function DistinguishingFindings({ common, bad, byHand, title }: DistinguishingFindingsProps) {
+function DistinguishingFindings({ common, bad, hasSelection, title }: DistinguishingFindingsProps) {
   const { t } = useTranslation();
-  const distinguishing = common
-    .filter((commonness) => commonness.distinction >= MIN_SHARE)
-    .slice(0, MAX_DISTINGUISHING);
+  const distinguishing = common.filter((item) => item.distinction >= MIN_SHARE).slice(0, MAX_DISTINGUISHING);
   return (
     <section className={classes.distinguishing} aria-label={t("fleet.distinguishing")}>
-      <h2>{t(byHand ? "fleet.distinguishingChosen" : "fleet.distinguishingCritical", { count: bad })}</h2>
+      <h2>
+        {t(hasSelection ? "fleet.distinguishingChosen" : "fleet.distinguishingCritical", { count: bad })}
+      </h2>
       {distinguishing.length === 0 ? (
         <p className="dim">{t("fleet.distinguishingNone")}</p>
       ) : (
         <ol>
-          {distinguishing.map((commonness) => (
-            <li key={commonness.rule}>
-              <span className={classes.both} aria-hidden>
-                <span
-                  style={{ width: `${(100 * commonness.bad[0]) / (commonness.bad[1] || 1)}%` }}
-                  data-side="bad"
-                />
-                <span
-                  style={{ width: `${(100 * commonness.good[0]) / (commonness.good[1] || 1)}%` }}
-                  data-side="good"
-                />
+          {distinguishing.map((item) => (
+            <li key={item.rule}>
+              <span className={classes.shareBars} aria-hidden>
+                <span style={{ width: `${(100 * item.bad[0]) / (item.bad[1] || 1)}%` }} data-side="bad" />
+                <span style={{ width: `${(100 * item.good[0]) / (item.good[1] || 1)}%` }} data-side="good" />
               </span>
-              <span>{t("fleet.common", sidesOf(commonness, title(commonness.rule)))}</span>
+              <span>{t("fleet.common", toShareTexts(item, title(item.rule)))}</span>
             </li>
           ))}
         </ol>

@@ -1,7 +1,7 @@
 import { Link } from "../../../components/Link";
 import { StatusIcon } from "../../../components/StatusIcon";
 import { cx } from "../../../core/cx";
-import { ageMs, type Row, roughAge } from "../../../core/hosts/fleet";
+import { formatRoughAge, type Row, resultAgeMs } from "../../../core/hosts/fleet";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import type { FleetHost } from "../api";
 import classes from "../Fleet.module.css";
@@ -18,8 +18,8 @@ interface HostNameProps {
 /** Row heading of a host: a checkbox, its name, and the age of its newest run. */
 export function HostName({ host, now, staleMs, chosen, onToggle, dense }: HostNameProps) {
   const { t } = useTranslation();
-  const age = ageMs(host, undefined, now);
-  const checked = age === undefined ? t("fleet.never") : t("fleet.checked", { age: roughAge(age) });
+  const age = resultAgeMs(host, undefined, now);
+  const checked = age === undefined ? t("fleet.never") : t("fleet.checked", { age: formatRoughAge(age) });
   return (
     <>
       <input
@@ -42,7 +42,7 @@ export function HostName({ host, now, staleMs, chosen, onToggle, dense }: HostNa
         </Link>
         {!dense && (
           <span
-            className={cx(classes.checked, age !== undefined && age > staleMs && classes.old)}
+            className={cx(classes.checked, age !== undefined && age > staleMs && classes.stale)}
             title={checked}
           >
             {checked}

@@ -1,5 +1,5 @@
-import { swarm } from "../../../core/hosts/fleet";
-import { quantity } from "../../../core/text/format";
+import { assignDotLevels } from "../../../core/hosts/fleet";
+import { formatQuantity } from "../../../core/text/format";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "../Fleet.module.css";
 
@@ -20,11 +20,11 @@ interface Props {
 
 const HEIGHT = 46;
 const LINE = 36;
-const STEP = 6;
-const MOST = 5;
+const LEVEL_PX = 6;
+const MAX_DOT_LEVELS = 5;
 /** Percent of the width that stays free at both ends: the width of a dot on a narrow strip. */
-const EDGE = 1.5;
-const DOT = 1.1;
+const EDGE_PCT = 1.5;
+const DOT_PCT = 1.1;
 
 /** Strip of hosts as dots on an axis with the median; outliers are hollow and larger, not only colored. */
 export function PeerStrip({ dots, median, unit, label, onOpen }: Props) {
@@ -33,9 +33,9 @@ export function PeerStrip({ dots, median, unit, label, onOpen }: Props) {
   const low = Math.min(...values, median);
   const high = Math.max(...values, median);
   const toPercent = (value: number) =>
-    high === low ? 50 : EDGE + ((value - low) / (high - low)) * (100 - 2 * EDGE);
+    high === low ? 50 : EDGE_PCT + ((value - low) / (high - low)) * (100 - 2 * EDGE_PCT);
   const xs = values.map(toPercent);
-  const above = swarm(xs, DOT, MOST);
+  const above = assignDotLevels(xs, DOT_PCT, MAX_DOT_LEVELS);
   return (
     <div className={classes.strip}>
       <svg
@@ -44,31 +44,37 @@ export function PeerStrip({ dots, median, unit, label, onOpen }: Props) {
         role="img"
         aria-label={t("fleet.strip", { label, count: dots.length })}
       >
-        <line x1={`${EDGE}%`} x2={`${100 - EDGE}%`} y1={LINE + 5} y2={LINE + 5} className={classes.axis} />
+        <line
+          x1={`${EDGE_PCT}%`}
+          x2={`${100 - EDGE_PCT}%`}
+          y1={LINE + 5}
+          y2={LINE + 5}
+          className={classes.axis}
+        />
         <line
           x1={`${toPercent(median)}%`}
           x2={`${toPercent(median)}%`}
           y1={4}
           y2={LINE + 9}
-          className={classes.middle}
+          className={classes.median}
         />
         {dots.map((dot, i) => (
           // biome-ignore lint/a11y/noStaticElementInteractions: the outliers are buttons next to the strip
           <circle
             key={dot.host_id}
             cx={`${xs[i]}%`}
-            cy={LINE - (above[i] ?? 0) * STEP}
+            cy={LINE - (above[i] ?? 0) * LEVEL_PX}
             r={dot.is_outlier ? 4 : 2.6}
-            className={dot.is_outlier ? classes.outlier : classes.member}
+            className={dot.is_outlier ? classes.outlier : classes.typical}
             onClick={() => onOpen(dot.host_id)}
           >
-            <title>{`${dot.name} ${quantity(dot.value, unit)}`}</title>
+            <title>{`${dot.name} ${formatQuantity(dot.value, unit)}`}</title>
           </circle>
         ))}
       </svg>
-      <span className={classes.ends}>
-        <span className="num">{quantity(low, unit)}</span>
-        <span className="num">{quantity(high, unit)}</span>
+      <span className={classes.axisLabels}>
+        <span className="num">{formatQuantity(low, unit)}</span>
+        <span className="num">{formatQuantity(high, unit)}</span>
       </span>
     </div>
   );

@@ -2,8 +2,8 @@ import { Button } from "@mantine/core";
 import type { FleetPeers } from "../../../client/models";
 import { EmptyState } from "../../../components/EmptyState";
 import { Panel } from "../../../components/Page";
-import { ageMs, roughAge, zText } from "../../../core/hosts/fleet";
-import { quantity } from "../../../core/text/format";
+import { formatRobustZ, formatRoughAge, resultAgeMs } from "../../../core/hosts/fleet";
+import { formatQuantity } from "../../../core/text/format";
 import { useLocalized } from "../../../lib/text/i18n";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { useUrlState } from "../../../lib/urlState";
@@ -13,7 +13,7 @@ import { FIELDS } from "../fields";
 import { PeerStrip } from "./PeerStrip";
 
 /** Number of outliers listed by name next to a strip, which contains all hosts. */
-const NAMED = 5;
+const MAX_NAMED_OUTLIERS = 5;
 const MIN_HOSTS = 5;
 
 interface Props {
@@ -30,7 +30,7 @@ export function PeersView({ peers, onOpen }: Props) {
   return (
     <>
       {peers.groups.map((group) => (
-        <Group
+        <PeerGroupSection
           key={group.value}
           group={group}
           label={peers.label}
@@ -46,7 +46,7 @@ export function PeersView({ peers, onOpen }: Props) {
   );
 }
 
-interface GroupProps {
+interface PeerGroupSectionProps {
   group: PeerGroup;
   label: string;
   now: string;
@@ -54,7 +54,7 @@ interface GroupProps {
   onMeasure: (measure: string) => void;
 }
 
-function Group({ group, label, now, onOpen, onMeasure }: GroupProps) {
+function PeerGroupSection({ group, label, now, onOpen, onMeasure }: PeerGroupSectionProps) {
   const { t } = useTranslation();
   const hosts = new Map(group.hosts.map((host) => [host.id, host]));
   const recent = group.hosts.length - group.stale_hosts;
@@ -70,15 +70,15 @@ function Group({ group, label, now, onOpen, onMeasure }: GroupProps) {
       }
     >
       {recent < MIN_HOSTS ? (
-        <p className={classes.quietLine}>{t("fleet.tooFew", { count: recent, least: MIN_HOSTS })}</p>
+        <p className={classes.note}>{t("fleet.tooFew", { count: recent, least: MIN_HOSTS })}</p>
       ) : group.measures.length === 0 ? (
-        <p className={classes.quietLine}>{t("fleet.noOutlier")}</p>
+        <p className={classes.note}>{t("fleet.noOutlier")}</p>
       ) : (
         <ol className={classes.measures}>
           {group.measures.map((measure) => (
-            <Measure
+            <MeasureRow
               key={measure.measure}
-              of={measure}
+              measure={measure}
               hosts={hosts}
               now={now}
               onOpen={onOpen}
@@ -91,18 +91,18 @@ function Group({ group, label, now, onOpen, onMeasure }: GroupProps) {
   );
 }
 
-interface MeasureProps extends Pick<GroupProps, "now" | "onOpen" | "onMeasure"> {
-  of: PeerMeasure;
+interface MeasureRowProps extends Pick<PeerGroupSectionProps, "now" | "onOpen" | "onMeasure"> {
+  measure: PeerMeasure;
   hosts: ReadonlyMap<string, FleetHost>;
 }
 
-function Measure({ of, hosts, now, onOpen, onMeasure }: MeasureProps) {
+function MeasureRow({ measure, hosts, now, onOpen, onMeasure }: MeasureRowProps) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const [state] = useUrlState(FIELDS);
-  const alone = state.measure === of.measure;
-  const outliers = of.hosts.filter((item) => item.is_outlier);
-  const named = alone ? of.hosts : outliers.slice(0, NAMED);
+  const alone = state.measure === measure.measure;
+  const outliers = measure.hosts.filter((item) => item.is_outlier);
+  const named = alone ? measure.hosts : outliers.slice(0, MAX_NAMED_OUTLIERS);
   return (
     <li className={classes.measure}>
       <div className={classes.measureHead}>
@@ -111,33 +111,36 @@ function Measure({ of, hosts, now, onOpen, onMeasure }: MeasureProps) {
           variant="subtle"
           className={classes.measureName ?? ""}
           aria-pressed={alone}
-          onClick={() => onMeasure(alone ? "" : of.measure)}
-          title={of.measure}
+          onClick={() => onMeasure(alone ? "" : measure.measure)}
+          title={measure.measure}
         >
-          {pick(of.title)}
+          {localize(measure.title)}
         </Button>
         <span className="dim">
-          {t("fleet.median", { value: quantity(of.median, of.unit), step: quantity(of.step, of.unit) })}
+          {t("fleet.median", {
+            value: formatQuantity(measure.median, measure.unit),
+            step: formatQuantity(measure.step, measure.unit),
+          })}
         </span>
       </div>
       <PeerStrip
-        dots={of.hosts.map((item) => ({
+        dots={measure.hosts.map((item) => ({
           ...item,
           name: hosts.get(item.host_id)?.name ?? "",
         }))}
-        median={of.median}
-        unit={of.unit}
-        label={pick(of.title)}
-        onOpen={(host) => onOpen(host, of.rule)}
+        median={measure.median}
+        unit={measure.unit}
+        label={localize(measure.title)}
+        onOpen={(host) => onOpen(host, measure.rule)}
       />
       <ul className={classes.named} data-alone={alone || undefined}>
         {named.map((item) => {
           const host = hosts.get(item.host_id);
           const age =
             host &&
-            ageMs(
+            resultAgeMs(
               host,
-              { rule: of.rule, state: "not_matched", severity: "info", run_index: item.run_index },
+              { rule: measure.rule, state: "not_matched", severity: "info", run_index: item.run_index },
               now,
             );
           return (
@@ -145,19 +148,20 @@ function Measure({ of, hosts, now, onOpen, onMeasure }: MeasureProps) {
               <button
                 type="button"
                 data-outlier={item.is_outlier || undefined}
-                onClick={() => onOpen(item.host_id, of.rule)}
+                onClick={() => onOpen(item.host_id, measure.rule)}
               >
-                <span>{host?.name}</span> <span className="num">{quantity(item.value, of.unit)}</span>{" "}
+                <span>{host?.name}</span>{" "}
+                <span className="num">{formatQuantity(item.value, measure.unit)}</span>{" "}
                 <span className="num dim" title={t("fleet.zMeaning")}>
-                  z {zText(item.z)}
+                  z {formatRobustZ(item.z)}
                 </span>{" "}
-                <span className={classes.checked}>{age === undefined ? "" : roughAge(age)}</span>
+                <span className={classes.checked}>{age === undefined ? "" : formatRoughAge(age)}</span>
               </button>
             </li>
           );
         })}
-        {!alone && outliers.length > NAMED && (
-          <li className="dim">{t("fleet.more", { count: outliers.length - NAMED })}</li>
+        {!alone && outliers.length > MAX_NAMED_OUTLIERS && (
+          <li className="dim">{t("fleet.more", { count: outliers.length - MAX_NAMED_OUTLIERS })}</li>
         )}
       </ul>
     </li>

@@ -7,8 +7,15 @@ import {
   type VirtualTableColumn,
 } from "../../../components/tables/VirtualTable";
 import { cx } from "../../../core/cx";
-import { ageMs, COLUMNS, type ColumnId, cellState, roughAge, rowsOf } from "../../../core/hosts/fleet";
-import { quantity } from "../../../core/text/format";
+import {
+  COLUMNS,
+  type ColumnId,
+  cellState,
+  formatRoughAge,
+  groupHostRows,
+  resultAgeMs,
+} from "../../../core/hosts/fleet";
+import { formatQuantity } from "../../../core/text/format";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { useUrlState } from "../../../lib/urlState";
 import type { FleetUseHost } from "../api";
@@ -48,7 +55,7 @@ export function UseView({ fleet, hosts, chosen, onChoose, onOpen, onHost }: Prop
   const nameWidth = narrow ? NARROW_NAME : size.name;
   const full = state.size === "full";
   const order = useStableOrder(hosts, [state.sort, state.label, state.q, state.has].join("\n"));
-  const rows = useMemo(() => rowsOf(order.rows, state.label), [order.rows, state.label]);
+  const rows = useMemo(() => groupHostRows(order.rows, state.label), [order.rows, state.label]);
   const [at, setAt] = useState({ row: state.label ? 1 : 0, column: 1 });
   const staleMs = Number(state.fresh) * 1000;
   const columns = useMemo(
@@ -79,7 +86,7 @@ export function UseView({ fleet, hosts, chosen, onChoose, onOpen, onHost }: Prop
     (host: FleetUseHost, column: string): VirtualTableCell => {
       const result = host.cells[column as ColumnId];
       const rule = result && rules[result.rule];
-      const age = result && ageMs(host, result, now);
+      const age = result && resultAgeMs(host, result, now);
       const stale = age !== undefined && age > staleMs;
       const look = cellState(result);
       const words = cellText(result, rule, age);
@@ -94,16 +101,16 @@ export function UseView({ fleet, hosts, chosen, onChoose, onOpen, onHost }: Prop
             <span className={classes.value}>
               <CellIcon state={look} />
               <span className="num">
-                {result.value === null ? "" : quantity(result.value, rule?.unit ?? "")}
+                {result.value === null ? "" : formatQuantity(result.value, rule?.unit ?? "")}
               </span>
             </span>
-            <span className={classes.subline}>
+            <span className={classes.categories}>
               <span>
                 {result.state === "matched" && result.threshold !== null
-                  ? `${rule?.op ?? ""} ${quantity(result.threshold, rule?.unit ?? "")}`
+                  ? `${rule?.op ?? ""} ${formatQuantity(result.threshold, rule?.unit ?? "")}`
                   : ""}
               </span>
-              <span className={classes.age}>{age === undefined ? "" : roughAge(age)}</span>
+              <span className={classes.age}>{age === undefined ? "" : formatRoughAge(age)}</span>
             </span>
           </>
         ),

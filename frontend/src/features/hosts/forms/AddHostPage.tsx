@@ -10,18 +10,18 @@ import { ButtonLink, Link } from "../../../components/Link";
 import { Page, Panel } from "../../../components/Page";
 import { parseLabel } from "../../../core/hosts/labels";
 import { ApiError, post } from "../../../lib/api";
-import { keys, useAction, useHosts, usePermission } from "../../../lib/queries";
+import { queryKeys, useAction, useHosts, usePermission } from "../../../lib/queries";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { CredentialFields } from "./CredentialFields";
 import classes from "./forms.module.css";
 import { canScan, EMPTY_HOST, type HostDraft, toHostBody } from "./hostDraft";
 import { useCredentials } from "./useCredentials";
 
-const NEW = "new";
+const NEW_CREDENTIAL = "new";
 
 export function AddHostPage() {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const navigate = useNavigate();
   const credentials = useCredentials();
   const hosts = useHosts({ state: "active" });
@@ -39,7 +39,7 @@ export function AddHostPage() {
   const [once] = useState(() => crypto.randomUUID());
   const add = useAction(
     (fingerprint: string) => post("/hosts", toHostBody(draft, fingerprint), `${once}-${fingerprint}`),
-    [keys.hosts, ["credentials"]],
+    [queryKeys.hosts, ["credentials"]],
     (host) => void navigate({ to: "/hosts/$hostId", params: { hostId: host.id } }),
   );
   const set = (patch: Partial<HostDraft>) => {
@@ -49,7 +49,7 @@ export function AddHostPage() {
   };
   const field = (name: string) => (add.error instanceof ApiError ? add.error.fields[name] : undefined);
 
-  if (!may("host.add"))
+  if (!can("host.add"))
     return (
       <Page title={t("nav.addHost")} width="form">
         <EmptyState
@@ -77,7 +77,7 @@ export function AddHostPage() {
               error={field("name")}
               onChange={(event) => set({ name: event.currentTarget.value })}
             />
-            <div className={classes.wide}>
+            <div className={classes.fullWidth}>
               <TextInput
                 label={t("hosts.address")}
                 placeholder="10.40.0.11"
@@ -130,14 +130,14 @@ export function AddHostPage() {
             <Select
               label={t("addHost.credential")}
               data={[
-                { value: NEW, label: t("addHost.newCredential") },
+                { value: NEW_CREDENTIAL, label: t("addHost.newCredential") },
                 ...(credentials.data ?? []).map((c) => ({
                   value: c.id,
                   label: `${c.name} · ${t(`credential.kinds.${c.kind}`)}`,
                 })),
               ]}
-              value={draft.credentialId ?? NEW}
-              onChange={(value) => set({ credentialId: value === NEW ? null : value })}
+              value={draft.credentialId ?? NEW_CREDENTIAL}
+              onChange={(value) => set({ credentialId: value === NEW_CREDENTIAL ? null : value })}
               searchable
             />
             {draft.credentialId === null && (
@@ -196,7 +196,7 @@ export function AddHostPage() {
                     loading={add.isPending}
                     onClick={() => add.mutate(scan.data.fingerprint)}
                   >
-                    {t("addHost.pin")}
+                    {t("addHost.trustKey")}
                   </Button>
                   <Button variant="default" onClick={() => scan.reset()}>
                     {t("addHost.noMatch")}

@@ -6,7 +6,7 @@ import { ErrorLine } from "../../../components/EmptyState";
 import { RunStateIcon } from "../../../components/StatusIcon";
 import { DataTable } from "../../../components/tables/DataTable";
 import { post } from "../../../lib/api";
-import { keys } from "../../../lib/queries";
+import { queryKeys } from "../../../lib/queries";
 import { useMessage } from "../../../lib/text/i18n";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "./forms.module.css";
@@ -33,7 +33,7 @@ export function guessFormat(name: string): Format {
 /** Dialog that adds many hosts from text: it previews the result for each host, then adds them. */
 export function BulkImportDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const cache = useQueryClient();
   const credentials = useCredentials();
   const [format, setFormat] = useState<Format>("ssh_config");
@@ -54,7 +54,7 @@ export function BulkImportDialog({ onClose }: { onClose: () => void }) {
         dry_run: dryRun,
       }),
     onSuccess: (answer, dryRun) => {
-      if (!dryRun && answer.added > 0) void cache.invalidateQueries({ queryKey: keys.hosts });
+      if (!dryRun && answer.added > 0) void cache.invalidateQueries({ queryKey: queryKeys.hosts });
     },
   });
   const busy = (dryRun: boolean) => send.status === "pending" && send.variables === dryRun;
@@ -130,7 +130,7 @@ export function BulkImportDialog({ onClose }: { onClose: () => void }) {
             loading={busy(true)}
             onClick={() => send.mutate(true)}
           >
-            {t("bulk.try")}
+            {t("bulk.preview")}
           </Button>
           {answer && addable > 0 && (
             <Button loading={busy(false)} onClick={() => send.mutate(false)}>
@@ -147,7 +147,7 @@ export function BulkImportDialog({ onClose }: { onClose: () => void }) {
                 ? t("bulk.added", { count: answer.added })
                 : answer.rows.length === 0
                   ? t("bulk.empty")
-                  : t("bulk.dry", { count: addable, total: answer.rows.length })}
+                  : t("bulk.previewText", { count: addable, total: answer.rows.length })}
             </p>
             {answer.rows.length > 0 && (
               <DataTable stack label={t("bulk.verdicts")} maxHeight={360}>
@@ -173,7 +173,7 @@ export function BulkImportDialog({ onClose }: { onClose: () => void }) {
                       <td>
                         <RunStateIcon state={row.verdict} />
                       </td>
-                      <td>{sentence(row.reason)}</td>
+                      <td>{formatMessage(row.reason)}</td>
                     </tr>
                   ))}
                 </tbody>

@@ -6,7 +6,7 @@ import { ErrorLine } from "../../../components/EmptyState";
 import { SecretField } from "../../../components/fields/SecretField";
 import { labelsOf, parseLabel } from "../../../core/hosts/labels";
 import { patch } from "../../../lib/api";
-import { keys, useAction, useHosts } from "../../../lib/queries";
+import { queryKeys, useAction, useHosts } from "../../../lib/queries";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "./forms.module.css";
 import { useCredentials } from "./useCredentials";
@@ -44,7 +44,7 @@ export function EditHostDialog({ host, onClose }: { host: Host; onClose: () => v
         labels: labelsOf(labels),
         ...(Number(silence) === host.max_silence_s ? {} : { max_silence_s: Number(silence) }),
       }),
-    [keys.hosts],
+    [queryKeys.hosts],
     onClose,
   );
   return (
@@ -61,7 +61,7 @@ export function EditHostDialog({ host, onClose }: { host: Host; onClose: () => v
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
         />
-        <div className={classes.wide}>
+        <div className={classes.fullWidth}>
           <TextInput
             label={t("hosts.address")}
             value={address}

@@ -3,7 +3,7 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { Camera, FileInput, Plus, Search as SearchIcon } from "lucide-react";
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import type { Host } from "../../../client/models";
-import { EmptyState, Loaded, RowSkeleton } from "../../../components/EmptyState";
+import { EmptyState, QueryContent, RowSkeleton } from "../../../components/EmptyState";
 import { ButtonLink } from "../../../components/Link";
 import { Page, Panel } from "../../../components/Page";
 import { useOpenDialog } from "../../../lib/dialogs";
@@ -26,7 +26,7 @@ const FIELDS = {
 };
 
 /** Return all labels of the hosts as `name:value`, most frequent first. */
-export function labelChoices(hosts: readonly Host[]): string[] {
+export function listLabelChoices(hosts: readonly Host[]): string[] {
   const counts = new Map<string, number>();
   for (const host of hosts)
     for (const [name, value] of Object.entries(host.labels)) {
@@ -38,7 +38,7 @@ export function labelChoices(hosts: readonly Host[]): string[] {
 
 export function HostsPage() {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const openDialog = useOpenDialog();
   const [view, setView] = useUrlState(FIELDS);
   const [typed, setTyped] = useState(view.q);
@@ -55,7 +55,7 @@ export function HostsPage() {
     state: view.state === "all" ? undefined : view.state,
   };
   const hosts = useHosts(filter);
-  const labels = useMemo(() => labelChoices(everything.data ?? []), [everything.data]);
+  const labels = useMemo(() => listLabelChoices(everything.data ?? []), [everything.data]);
   const visible = hosts.data ?? [];
   const picked = visible.filter((host) => chosen.has(host.id));
   const filtered = Boolean(view.q || view.label || view.state !== "active");
@@ -65,7 +65,7 @@ export function HostsPage() {
       meta={hosts.data && <span className="num">{t("hosts.count", { count: hosts.data.length })}</span>}
       actions={
         <>
-          {may("capture.light") && (
+          {can("capture.light") && (
             <Button
               leftSection={<Camera size={14} />}
               disabled={picked.length === 0}
@@ -80,7 +80,7 @@ export function HostsPage() {
               {picked.length === 0 ? t("hosts.captureNone") : t("hosts.captureOn", { count: picked.length })}
             </Button>
           )}
-          {may("host.add") && (
+          {can("host.add") && (
             <>
               <Button
                 variant="default"
@@ -132,7 +132,7 @@ export function HostsPage() {
         />
       </div>
       <Panel flush>
-        <Loaded query={hosts} skeleton={<RowSkeleton rows={16} height={29} />}>
+        <QueryContent query={hosts} skeleton={<RowSkeleton rows={16} height={29} />}>
           {(rows) =>
             rows.length > 0 ? (
               <HostsTable
@@ -160,13 +160,13 @@ export function HostsPage() {
             ) : (
               <EmptyState
                 title={t("hosts.empty")}
-                action={may("host.add") && <ButtonLink to="/hosts/new">{t("nav.addHost")}</ButtonLink>}
+                action={can("host.add") && <ButtonLink to="/hosts/new">{t("nav.addHost")}</ButtonLink>}
               >
                 {t("hosts.emptyText")}
               </EmptyState>
             )
           }
-        </Loaded>
+        </QueryContent>
       </Panel>
       <Suspense>{view.bulk && <BulkImport onClose={() => setView({ bulk: false })} />}</Suspense>
     </Page>

@@ -2,9 +2,9 @@ import type { ReactNode } from "react";
 import type { Host } from "../../../client/models";
 import { Link } from "../../../components/Link";
 import { RunStateIcon, Tag } from "../../../components/StatusIcon";
-import { DataTable, rowLink } from "../../../components/tables/DataTable";
+import { DataTable, rowLinkClass } from "../../../components/tables/DataTable";
 import { RelativeTime } from "../../../components/text/RelativeTime";
-import { bytes } from "../../../core/text/format";
+import { formatBytes } from "../../../core/text/format";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "./HostsPage.module.css";
 
@@ -57,7 +57,7 @@ export function HostsTable({ hosts, chosen, onChoose, mark, onLabel }: Props) {
       </thead>
       <tbody>
         {hosts.map((host) => (
-          <tr key={host.id} className={rowLink(chosen.has(host.id))}>
+          <tr key={host.id} className={rowLinkClass(chosen.has(host.id))}>
             <td className={classes.check}>
               {host.state === "active" &&
                 mark({
@@ -99,7 +99,7 @@ export function HostsTable({ hosts, chosen, onChoose, mark, onLabel }: Props) {
               </span>
             </td>
             <td className="num right">{host.facts?.cpus ?? "–"}</td>
-            <td className="num right">{bytes(host.facts?.mem_bytes)}</td>
+            <td className="num right">{formatBytes(host.facts?.mem_bytes)}</td>
             <td>
               {host.facts ? (
                 <>

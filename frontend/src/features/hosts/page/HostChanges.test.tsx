@@ -1,7 +1,7 @@
 import { screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { describe, expect, it } from "vitest";
-import { HOSTS } from "../../../../mock/world";
+import { HOSTS } from "../../../../mock/dataset";
 import { openScreen } from "../../../testing/screen";
 
 describe("changes of a host", () => {

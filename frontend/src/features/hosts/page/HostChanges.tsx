@@ -1,7 +1,7 @@
 import { SegmentedControl } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Collapsible } from "../../../components/Collapsible";
-import { BlockSkeleton, EmptyState, Loaded } from "../../../components/EmptyState";
+import { BlockSkeleton, EmptyState, QueryContent } from "../../../components/EmptyState";
 import { Panel } from "../../../components/Page";
 import { DataTable } from "../../../components/tables/DataTable";
 import { factText } from "../../../core/hosts/facts";
@@ -48,25 +48,25 @@ export function HostChanges({ hostId }: { hostId: string }) {
             value={view.changed}
             onChange={(value) => setView({ changed: value as (typeof DAYS)[number] })}
           />
-          {query.data && <KnownValue changes={query.data} />}
+          {query.data && <RecordedRange changes={query.data} />}
         </div>
-        <Loaded query={query} skeleton={<BlockSkeleton height={120} />}>
-          {(data) => <ReportedEvents data={data} />}
-        </Loaded>
+        <QueryContent query={query} skeleton={<BlockSkeleton height={120} />}>
+          {(data) => <ChangesContent data={data} />}
+        </QueryContent>
       </Collapsible>
     </Panel>
   );
 }
 
 /** Time range of the recorded facts, because values before its start are unknown, not "unchanged". */
-function KnownValue({ changes }: { changes: FactChanges }) {
+function RecordedRange({ changes }: { changes: FactChanges }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   if (changes.first_ns === null || changes.last_ns === null) return null;
   const late = changes.first_ns > changes.since_ns;
   return (
     <span className={late ? classes.unknown : "dim"}>
-      {t(late ? "changes.knownOnly" : "changes.known", {
+      {t(late ? "changes.factCountSince" : "changes.factCount", {
         count: changes.facts,
         first: time.instant(changes.first_ns, 1e9),
         last: time.instant(changes.last_ns, 1e9),
@@ -75,21 +75,21 @@ function KnownValue({ changes }: { changes: FactChanges }) {
   );
 }
 
-function ReportedEvents({ data }: { data: FactChanges }) {
+function ChangesContent({ data }: { data: FactChanges }) {
   const { t } = useTranslation();
   if (data.facts === 0 && data.logged.length === 0)
-    return <EmptyState title={t("changes.nothingKnown")}>{t("changes.nothingKnownText")}</EmptyState>;
+    return <EmptyState title={t("changes.noFacts")}>{t("changes.noFactsText")}</EmptyState>;
   if (data.changes.length + data.logged.length === 0)
     return <EmptyState title={t("changes.nothing")}>{t("changes.nothingText")}</EmptyState>;
   return (
     <>
-      {data.changes.length > 0 && <Facts changes={data.changes} total={data.changes_total} />}
-      {data.logged.length > 0 && <LoggedChanges data={data} />}
+      {data.changes.length > 0 && <ChangedFactsTable changes={data.changes} total={data.changes_total} />}
+      {data.logged.length > 0 && <LoggedChangesTable data={data} />}
     </>
   );
 }
 
-function Facts({ changes, total }: { changes: readonly FactChange[]; total: number }) {
+function ChangedFactsTable({ changes, total }: { changes: readonly FactChange[]; total: number }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   return (
@@ -112,30 +112,32 @@ function Facts({ changes, total }: { changes: readonly FactChange[]; total: numb
               </td>
               <td className="mono">{factChange.name}</td>
               <td>
-                <Value change={factChange} seen={factChange.before} />
+                <FactValue change={factChange} seen={factChange.before} />
               </td>
               <td>
-                <Value change={factChange} seen={factChange.after} />
+                <FactValue change={factChange} seen={factChange.after} />
               </td>
               <td>
-                <Source id={factChange.source} />
+                <SourceName id={factChange.source} />
               </td>
             </tr>
           ))}
         </tbody>
       </DataTable>
-      {total > MAX_ROWS && <p className={classes.rest}>{t("changes.more", { count: total - MAX_ROWS })}</p>}
+      {total > MAX_ROWS && (
+        <p className={classes.omittedCount}>{t("changes.more", { count: total - MAX_ROWS })}</p>
+      )}
     </>
   );
 }
 
-function Source({ id }: { id: string }) {
+function SourceName({ id }: { id: string }) {
   const { t } = useTranslation();
   const names = useNames();
   return <span className="dim">{id === "preflight" ? t("changes.preflight") : names.collector(id)}</span>;
 }
 
-function Value({ change, seen }: { change: FactChange; seen: FactReading }) {
+function FactValue({ change, seen }: { change: FactChange; seen: FactReading }) {
   const { t } = useTranslation();
   const { name, source } = change;
   const text = seen.value === null ? t("changes.absent") : factText(name, seen.value);
@@ -155,9 +157,9 @@ function Value({ change, seen }: { change: FactChange; seen: FactReading }) {
   );
 }
 
-function LoggedChanges({ data }: { data: FactChanges }) {
+function LoggedChangesTable({ data }: { data: FactChanges }) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const time = useTimeFormat();
   return (
     <DataTable stack label={t("changes.logged")}>
@@ -186,7 +188,7 @@ function LoggedChanges({ data }: { data: FactChanges }) {
                 }
                 className={classes.factValue ?? ""}
               >
-                {sentence(loggedChange.title)}
+                {formatMessage(loggedChange.title)}
               </CitedSource>
             </td>
           </tr>

@@ -1,6 +1,6 @@
 import type { HostContext } from "../../../client/models";
 import { Collapsible } from "../../../components/Collapsible";
-import { BlockSkeleton, Loaded } from "../../../components/EmptyState";
+import { BlockSkeleton, QueryContent } from "../../../components/EmptyState";
 import { Link } from "../../../components/Link";
 import { Panel } from "../../../components/Page";
 import { useHostContext } from "../../../lib/queries";
@@ -32,9 +32,9 @@ export function HostContextPanel({ hostId }: { hostId: string }) {
             </Link>
           </p>
         )}
-        <Loaded query={query} skeleton={<BlockSkeleton height={220} />}>
+        <QueryContent query={query} skeleton={<BlockSkeleton height={220} />}>
           {(context) => <HostContextView context={context} />}
-        </Loaded>
+        </QueryContent>
       </Collapsible>
     </Panel>
   );

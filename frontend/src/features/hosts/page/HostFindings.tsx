@@ -1,13 +1,13 @@
 import { Button } from "@mantine/core";
 import { Stethoscope } from "lucide-react";
-import { BlockSkeleton, Loaded } from "../../../components/EmptyState";
+import { BlockSkeleton, QueryContent } from "../../../components/EmptyState";
 import { Link } from "../../../components/Link";
 import { Panel } from "../../../components/Page";
 import { RelativeTime } from "../../../components/text/RelativeTime";
 import { useHostFindings } from "../../../lib/queries";
 import { useNames } from "../../../lib/text/useNames";
 import { useTranslation } from "../../../lib/text/useTranslation";
-import { CheckedSummary, FindingsBody } from "../../../widgets/findings/FindingsPanel";
+import { EvaluationSummary, FindingsBody } from "../../../widgets/findings/FindingsPanel";
 import classes from "./HostPage.module.css";
 
 interface Props {
@@ -36,7 +36,7 @@ export function HostFindings({ hostId, diagnose }: Props) {
                 </Link>{" "}
                 <RelativeTime at={findings.run_ended_at} />
               </span>
-              <CheckedSummary runFindings={findings} />
+              <EvaluationSummary runFindings={findings} />
             </>
           )}
           <Link to="/diagnoses" search={{ host: hostId }}>
@@ -45,12 +45,12 @@ export function HostFindings({ hostId, diagnose }: Props) {
         </>
       }
     >
-      <Loaded query={query} skeleton={<BlockSkeleton height={64} />}>
+      <QueryContent query={query} skeleton={<BlockSkeleton height={64} />}>
         {(data) =>
           data ? (
             <FindingsBody runFindings={data} hostId={hostId} compact />
           ) : (
-            <div className={classes.unasked}>
+            <div className={classes.notDiagnosed}>
               <span>{t("findings.hostNone")}</span>
               {diagnose && (
                 <Button
@@ -65,7 +65,7 @@ export function HostFindings({ hostId, diagnose }: Props) {
             </div>
           )
         }
-      </Loaded>
+      </QueryContent>
     </Panel>
   );
 }

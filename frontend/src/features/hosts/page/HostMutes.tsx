@@ -16,7 +16,7 @@ export function HostMutes({ hostId }: { hostId: string }) {
   const { t } = useTranslation();
   const names = useNames();
   const time = useTimeFormat();
-  const may = usePermission();
+  const can = usePermission();
   const query = useQuery({
     queryKey: [...incidentKeys.all, "mutes", hostId, "include_expired"],
     queryFn: () => get("/mutes", { host: hostId, include_expired: true }),
@@ -59,7 +59,7 @@ export function HostMutes({ hostId }: { hostId: string }) {
                 )}
               </td>
               <td className="right">
-                {mute.active && may("mute.manage") && (
+                {mute.active && can("mute.manage") && (
                   <Button
                     size="compact-xs"
                     variant="default"

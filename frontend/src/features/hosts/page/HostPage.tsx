@@ -3,40 +3,40 @@ import { useParams } from "@tanstack/react-router";
 import { Camera, EllipsisVertical, Flag, Gauge, Stethoscope } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
 import type { Host } from "../../../client/models";
-import { BlockSkeleton, EmptyState, ErrorLine, ErrorState, Loaded } from "../../../components/EmptyState";
+import { Collapsible } from "../../../components/Collapsible";
+import { BlockSkeleton, ErrorLine, ErrorState } from "../../../components/EmptyState";
 import { CommandLine } from "../../../components/fields/CopyButton";
 import { Link } from "../../../components/Link";
+import { NearViewport } from "../../../components/NearViewport";
 import { Page, Panel } from "../../../components/Page";
 import { Tag } from "../../../components/StatusIcon";
 import { FactList } from "../../../components/tables/FactList";
-import { bytes, duration, milliseconds } from "../../../core/text/format";
+import { formatBytes, formatDuration, formatMilliseconds } from "../../../core/text/format";
 import { remove } from "../../../lib/api";
-import { useBusy } from "../../../lib/captures/useBusy";
+import { useDemoLoad } from "../../../lib/captures/useDemoLoad";
 import { useOpenDialog } from "../../../lib/dialogs";
 import {
-  keys,
+  queryKeys,
   useAction,
   useCaptures,
   useHost,
+  useHostFindings,
   useMe,
   usePermission,
   usePreflight,
 } from "../../../lib/queries";
 import { useMessage } from "../../../lib/text/i18n";
 import { useTimeFormat } from "../../../lib/text/useFormat";
+import { useNames } from "../../../lib/text/useNames";
 import { useTranslation } from "../../../lib/text/useTranslation";
-import { CapturesTable } from "../../../widgets/capture-progress/CapturesTable";
 import { Timeline } from "../../../widgets/timeline/Timeline";
-import { WatchersPanel } from "../../../widgets/watchers/WatchersPanel";
+import { useOverview } from "../../../widgets/timeline/useTimelineData";
 import type { Facts } from "../api";
-import { HostChanges } from "./HostChanges";
-import { HostContextPanel } from "./HostContextPanel";
 import { HostFindings } from "./HostFindings";
-import { HostMutes } from "./HostMutes";
 import classes from "./HostPage.module.css";
-import { PreflightPanel } from "./PreflightPanel";
-import { TracingPanel } from "./TracingPanel";
 
+const HostDetails = lazy(() => import("./HostDetails").then((m) => ({ default: m.HostDetails })));
+const PreflightPanel = lazy(() => import("./PreflightPanel").then((m) => ({ default: m.PreflightPanel })));
 const TrustKeyDialog = lazy(() => import("./TrustKeyDialog").then((m) => ({ default: m.TrustKeyDialog })));
 const EditDialog = lazy(() => import("../forms/EditHostDialog").then((m) => ({ default: m.EditHostDialog })));
 
@@ -61,24 +61,26 @@ export function HostPage() {
   );
 }
 
-type OpenDialog = "pin" | "edit" | undefined;
+type OpenDialog = "trustKey" | "edit" | undefined;
 
 function HostContent({ host }: { host: Host }) {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const me = useMe();
   const openDialog = useOpenDialog();
   const captures = useCaptures({ host: host.id }, 20);
   const [open, setOpen] = useState<OpenDialog>();
-  const busy = useBusy();
-  const retire = useAction(() => remove(`/hosts/${host.id}`), [keys.hosts]);
+  const demoLoad = useDemoLoad();
+  const names = useNames();
+  const findings = useHostFindings(host.id);
+  const overview = useOverview(host.id);
+  const retire = useAction(() => remove(`/hosts/${host.id}`), [queryKeys.hosts]);
   const here = me.data?.this_host === host.id;
-  const capturable = host.state === "active" && may("capture.light");
+  const capturable = host.state === "active" && can("capture.light");
   const capture = () => openDialog("capture", [host.id]);
   const diagnose = () => openDialog("diagnose", [host.id]);
   // Before the first capture the reader needs to know what will work; afterwards, what was measured.
   const isEmpty = captures.data?.items.length === 0;
-  const preflight = host.state === "active" && <PreflightPanel host={host} />;
   return (
     <Page
       title={host.name}
@@ -101,15 +103,15 @@ function HostContent({ host }: { host: Host }) {
       }
       actions={
         <>
-          {here && may("demo.load") && (
+          {here && can("demo.load") && (
             <Button
               variant="default"
               leftSection={<Gauge size={14} />}
-              onClick={busy.start}
-              disabled={busy.left > 0}
-              loading={busy.pending}
+              onClick={demoLoad.start}
+              disabled={demoLoad.left > 0}
+              loading={demoLoad.pending}
             >
-              {busy.left > 0 ? t("host.busyFor", { seconds: busy.left }) : t("start.busy")}
+              {demoLoad.left > 0 ? t("host.demoLoadFor", { seconds: demoLoad.left }) : t("start.demoLoad")}
             </Button>
           )}
           {capturable && (
@@ -127,7 +129,7 @@ function HostContent({ host }: { host: Host }) {
               {t("host.capture")}
             </Button>
           )}
-          {(may("host.edit") || may("host.trust_key")) && host.state !== "imported" && (
+          {(can("host.edit") || can("host.trust_key")) && host.state !== "imported" && (
             <Menu position="bottom-end">
               <Menu.Target>
                 <ActionIcon variant="default" aria-label={t("host.more")}>
@@ -135,11 +137,11 @@ function HostContent({ host }: { host: Host }) {
                 </ActionIcon>
               </Menu.Target>
               <Menu.Dropdown>
-                {may("host.edit") && <Menu.Item onClick={() => setOpen("edit")}>{t("host.edit")}</Menu.Item>}
-                {may("host.trust_key") && (
-                  <Menu.Item onClick={() => setOpen("pin")}>{t("host.repin")}</Menu.Item>
+                {can("host.edit") && <Menu.Item onClick={() => setOpen("edit")}>{t("host.edit")}</Menu.Item>}
+                {can("host.trust_key") && (
+                  <Menu.Item onClick={() => setOpen("trustKey")}>{t("host.changeKey")}</Menu.Item>
                 )}
-                {may("host.retire") && host.state === "active" && (
+                {can("host.retire") && host.state === "active" && (
                   <Menu.Item color="red" onClick={() => retire.mutate(undefined)}>
                     {t("host.retire")}
                   </Menu.Item>
@@ -150,19 +152,23 @@ function HostContent({ host }: { host: Host }) {
         </>
       }
     >
-      <ErrorLine error={busy.error ?? retire.error} />
-      <HostNotices host={host} onPin={() => setOpen("pin")} />
+      <ErrorLine error={demoLoad.error ?? retire.error} />
+      <HostNotices host={host} onTrustKey={() => setOpen("trustKey")} />
       <HostFacts host={host} />
-      {isEmpty && preflight}
+      {isEmpty && host.state === "active" && (
+        <Suspense fallback={<BlockSkeleton height={160} />}>
+          <PreflightPanel host={host} />
+        </Suspense>
+      )}
       <HostFindings hostId={host.id} diagnose={capturable ? diagnose : undefined} />
       <Panel
         flush
         title={t("timeline.title")}
         headerExtra={
           <>
-            <span className={classes.wide}>{t("timeline.keysHint")}</span>
+            <span className={classes.wideOnly}>{t("timeline.keysHint")}</span>
             <Link to="/events">{t("events.title")}</Link>
-            {may("event.report") && host.state !== "retired" && (
+            {can("event.report") && host.state !== "retired" && (
               <Button
                 size="compact-xs"
                 variant="default"
@@ -186,25 +192,15 @@ function HostContent({ host }: { host: Host }) {
           }
         />
       </Panel>
-      <HostMutes hostId={host.id} />
-      <HostContextPanel hostId={host.id} />
-      <HostChanges hostId={host.id} />
-      {host.state === "active" && <WatchersPanel host={host.id} />}
-      <Panel flush title={t("nav.captures")}>
-        <Loaded query={captures}>
-          {({ items }) =>
-            items.length > 0 ? (
-              <CapturesTable captures={items} host={host.id} />
-            ) : (
-              <EmptyState title={t("timeline.empty")} />
-            )
-          }
-        </Loaded>
-      </Panel>
-      {!captures.isPending && !isEmpty && preflight}
-      {host.state === "active" && <TracingPanel host={host} />}
+      <NearViewport
+        height={640}
+        margin="0px"
+        ready={!findings.isPending && !overview.isPending && names.ready}
+      >
+        <HostDetails host={host} captures={captures} />
+      </NearViewport>
       <Suspense>
-        {open === "pin" && <TrustKeyDialog host={host} onClose={() => setOpen(undefined)} />}
+        {open === "trustKey" && <TrustKeyDialog host={host} onClose={() => setOpen(undefined)} />}
         {open === "edit" && <EditDialog host={host} onClose={() => setOpen(undefined)} />}
       </Suspense>
     </Page>
@@ -212,23 +208,23 @@ function HostContent({ host }: { host: Host }) {
 }
 
 /** Notice about a changed or missing host key, else the line to add to authorized_keys until a check succeeds. */
-function HostNotices({ host, onPin }: { host: Host; onPin: () => void }) {
+function HostNotices({ host, onTrustKey }: { host: Host; onTrustKey: () => void }) {
   const { t } = useTranslation();
-  const may = usePermission();
-  const sentence = useMessage();
+  const can = usePermission();
+  const formatMessage = useMessage();
   const preflight = usePreflight(host.id).data;
   const line = host.credential?.authorized_keys_line;
   if (host.state !== "active") return null;
   const changed = preflight?.failure?.key === "ssh.host_key_changed";
   if (changed || !host.host_key)
     return (
-      <div className={classes.stop} role="alert">
+      <div className={classes.keyWarning} role="alert">
         <strong>{changed ? t("host.keyChanged") : t("host.keyMissing")}</strong>
-        <p>{changed ? sentence(preflight?.failure) : t("host.keyMissingText")}</p>
-        {may("host.trust_key") && (
+        <p>{changed ? formatMessage(preflight?.failure) : t("host.keyMissingText")}</p>
+        {can("host.trust_key") && (
           <div>
-            <Button color="red" variant="outline" onClick={onPin}>
-              {changed ? t("host.lookAtKey") : t("host.confirmKey")}
+            <Button color="red" variant="outline" onClick={onTrustKey}>
+              {changed ? t("host.reviewKey") : t("host.confirmKey")}
             </Button>
           </div>
         )}
@@ -236,7 +232,7 @@ function HostNotices({ host, onPin }: { host: Host; onPin: () => void }) {
     );
   if (line && preflight?.state !== "done" && preflight !== undefined)
     return (
-      <div className={classes.todo}>
+      <div className={classes.setupNotice}>
         <strong>{t("host.pasteTitle")}</strong>
         <p>{t("host.pasteText", { user: host.username })}</p>
         <CommandLine text={line} />
@@ -257,36 +253,52 @@ function HostFacts({ host }: { host: Host }) {
   const items: [string, string][] = [
     [t("hosts.cpus"), text(facts.cpus)],
     [t("facts.numa"), text(facts.numa_nodes)],
-    [t("hosts.memory"), bytes(facts.mem_bytes)],
+    [t("hosts.memory"), formatBytes(facts.mem_bytes)],
     [t("facts.kernel"), text(facts.kernel)],
     [t("facts.distro"), text(facts.distro)],
     [t("facts.arch"), text(facts.arch)],
     [t("facts.cgroup"), text(facts.cgroup)],
   ];
+  const connection: [string, string][] = [];
   if (clock)
-    items.push([
+    connection.push([
       t("facts.clock"),
-      `${milliseconds(clock.offset_ms)} ± ${milliseconds(clock.uncertainty_ms)}`,
+      `${formatMilliseconds(clock.offset_ms)} ± ${formatMilliseconds(clock.uncertainty_ms)}`,
     ]);
-  if (timings?.rtt_ms !== undefined) items.push([t("facts.rtt"), milliseconds(timings.rtt_ms)]);
-  if (timings?.login_ms !== undefined) items.push([t("facts.login"), milliseconds(timings.login_ms)]);
-  if (timings?.fork_ms !== undefined) items.push([t("facts.fork"), milliseconds(timings.fork_ms)]);
+  if (timings?.rtt_ms !== undefined) connection.push([t("facts.rtt"), formatMilliseconds(timings.rtt_ms)]);
+  if (timings?.login_ms !== undefined)
+    connection.push([t("facts.login"), formatMilliseconds(timings.login_ms)]);
+  if (timings?.fork_ms !== undefined) connection.push([t("facts.fork"), formatMilliseconds(timings.fork_ms)]);
   if (host.state !== "imported") {
-    items.push([
+    connection.push([
       t("facts.credential"),
       host.credential ? `${host.credential.name} · ${t(`credential.kinds.${host.credential.kind}`)}` : "–",
     ]);
-    items.push([t("facts.sudo"), t(`addHost.sudoKinds.${host.sudo}`)]);
-    items.push([t("facts.silence"), duration(host.max_silence_s * 1e9)]);
-    items.push([
+    connection.push([t("facts.sudo"), t(`addHost.sudoKinds.${host.sudo}`)]);
+    connection.push([t("facts.silence"), formatDuration(host.max_silence_s * 1e9)]);
+    connection.push([
       t("facts.hostKey"),
       host.host_key ? `${host.host_key.type} ${host.host_key.fingerprint}` : "–",
     ]);
-    if (host.host_key?.trusted_at) items.push([t("facts.pinned"), time.iso(host.host_key.trusted_at)]);
+    if (host.host_key?.trusted_at)
+      connection.push([t("facts.trustedSince"), time.iso(host.host_key.trusted_at)]);
   }
+  const hint = [
+    host.credential?.name,
+    host.host_key?.type,
+    timings?.rtt_ms !== undefined && `${t("facts.rtt")} ${formatMilliseconds(timings.rtt_ms)}`,
+  ];
   return (
-    <Panel>
-      <FactList items={items.filter(([, value]) => value !== "–")} />
+    <Panel flush>
+      <h2 className="visually-hidden">{t("facts.title")}</h2>
+      <div className={classes.pad}>
+        <FactList items={items.filter(([, value]) => value !== "–")} />
+      </div>
+      {connection.length > 0 && (
+        <Collapsible id="connection" title={t("facts.connection")} hint={hint.filter(Boolean).join(" · ")}>
+          <FactList items={connection.filter(([, value]) => value !== "–")} />
+        </Collapsible>
+      )}
     </Panel>
   );
 }

@@ -1,14 +1,14 @@
 import { Button, Collapse } from "@mantine/core";
 import { ChevronDown, ChevronRight, Stethoscope } from "lucide-react";
 import { useState } from "react";
-import type { Check, Host, Preflight } from "../../../client/models";
+import type { Host, Preflight, PreflightCheck } from "../../../client/models";
 import { ErrorLine, ErrorState, RowSkeleton } from "../../../components/EmptyState";
 import { Panel } from "../../../components/Page";
 import { RunStateIcon, StatusIcon } from "../../../components/StatusIcon";
 import { DataTable } from "../../../components/tables/DataTable";
 import { RelativeTime } from "../../../components/text/RelativeTime";
 import { RemedyHint } from "../../../components/text/RemedyHint";
-import { bytes } from "../../../core/text/format";
+import { formatBytes } from "../../../core/text/format";
 import { useCheckHost, useCollectors, usePermission, usePreflight } from "../../../lib/queries";
 import { useLocalized, useMessage } from "../../../lib/text/i18n";
 import { useTranslation } from "../../../lib/text/useTranslation";
@@ -16,20 +16,20 @@ import type { CollectorReadiness } from "../api";
 import classes from "./HostPage.module.css";
 
 /** Return the value of a check as text; byte counts are formatted as sizes. */
-export function preflightValue({ id, value }: Pick<Check, "id" | "value">): string {
+export function formatCheckValue({ id, value }: Pick<PreflightCheck, "id" | "value">): string {
   if (value === null) return "–";
   if (!/bytes|space/.test(id)) return String(value);
-  return String(value).replace(/\b\d{4,}\b/g, (size) => bytes(Number(size)));
+  return String(value).replace(/\b\d{4,}\b/g, (size) => formatBytes(Number(size)));
 }
 
-const busy = (preflight: Preflight | null | undefined) =>
+const isCheckRunning = (preflight: Preflight | null | undefined) =>
   preflight?.state === "queued" || preflight?.state === "running";
 
 /** Result of the preflight check: available and unavailable collectors, with remedies. */
 export function PreflightPanel({ host }: { host: Host }) {
   const { t } = useTranslation();
-  const may = usePermission();
-  const sentence = useMessage();
+  const can = usePermission();
+  const formatMessage = useMessage();
   const preflight = usePreflight(host.id);
   const check = useCheckHost(host.id);
   const [open, setOpen] = useState(false);
@@ -39,7 +39,7 @@ export function PreflightPanel({ host }: { host: Host }) {
   const checks = (data?.checks ?? []).filter((check) => check.state !== "ok");
   const count = (state: CollectorReadiness["state"]) =>
     collectors.filter((collectorReadiness) => collectorReadiness.state === state).length;
-  const running = busy(data) || check.isPending;
+  const running = isCheckRunning(data) || check.isPending;
   return (
     <Panel
       flush
@@ -60,7 +60,7 @@ export function PreflightPanel({ host }: { host: Host }) {
               <RelativeTime at={data.at} />
             </>
           )}
-          {may("host.check") && host.state === "active" && (
+          {can("host.check") && host.state === "active" && (
             <Button
               size="compact-xs"
               variant="default"
@@ -95,11 +95,11 @@ export function PreflightPanel({ host }: { host: Host }) {
         </p>
       ) : data.state === "failed" ? (
         <div className={classes.pad} role="alert">
-          <StatusIcon tone="bad">{sentence(data.failure)}</StatusIcon>
+          <StatusIcon tone="bad">{formatMessage(data.failure)}</StatusIcon>
         </div>
       ) : (
         <>
-          {lacking.length > 0 && <Readiness rows={lacking} />}
+          {lacking.length > 0 && <ReadinessTable rows={lacking} />}
           <Button
             variant="subtle"
             size="compact-xs"
@@ -127,16 +127,16 @@ export function PreflightPanel({ host }: { host: Host }) {
                     <td>
                       <RunStateIcon state={check.state} />
                     </td>
-                    <td className="num">{preflightValue(check)}</td>
+                    <td className="num">{formatCheckValue(check)}</td>
                     <td>
-                      {check.reason && <div>{sentence(check.reason)}</div>}
+                      {check.reason && <div>{formatMessage(check.reason)}</div>}
                       <RemedyHint remedy={check.remedy} />
                     </td>
                   </tr>
                 ))}
               </tbody>
             </DataTable>
-            <Readiness rows={collectors} />
+            <ReadinessTable rows={collectors} />
           </Collapse>
         </>
       )}
@@ -144,10 +144,10 @@ export function PreflightPanel({ host }: { host: Host }) {
   );
 }
 
-function Readiness({ rows }: { rows: readonly CollectorReadiness[] }) {
+function ReadinessTable({ rows }: { rows: readonly CollectorReadiness[] }) {
   const { t } = useTranslation();
-  const sentence = useMessage();
-  const pick = useLocalized();
+  const formatMessage = useMessage();
+  const localize = useLocalized();
   const about = useCollectors();
   return (
     <DataTable stack label={t("preflight.collectors")}>
@@ -164,7 +164,7 @@ function Readiness({ rows }: { rows: readonly CollectorReadiness[] }) {
           <tr key={row.id}>
             <td>
               <span title={row.id}>
-                {pick(about.data?.find((collector) => collector.id === row.id)?.title) || row.id}
+                {localize(about.data?.find((collector) => collector.id === row.id)?.title) || row.id}
               </span>
             </td>
             <td>
@@ -172,7 +172,7 @@ function Readiness({ rows }: { rows: readonly CollectorReadiness[] }) {
             </td>
             <td>
               {row.reason ? (
-                sentence(row.reason)
+                formatMessage(row.reason)
               ) : row.method ? (
                 <span className="dim">{row.method}</span>
               ) : (

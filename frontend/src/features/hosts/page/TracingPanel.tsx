@@ -3,17 +3,17 @@ import type { Host } from "../../../client/models";
 import { ErrorLine } from "../../../components/EmptyState";
 import { Panel } from "../../../components/Page";
 import { StatusIcon } from "../../../components/StatusIcon";
-import { keys, patch, useAction, usePermission } from "../../../lib/queries";
+import { patch, queryKeys, useAction, usePermission } from "../../../lib/queries";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "./HostPage.module.css";
 
 /** Setting that allows ptrace collectors, which stop processes, on a host; only an admin can change it. */
 export function TracingPanel({ host }: { host: Host }) {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const allow = useAction(
     (allows_ptrace: boolean) => patch(`/hosts/${host.id}`, { allows_ptrace }),
-    [keys.hosts],
+    [queryKeys.hosts],
   );
   return (
     <Panel
@@ -26,9 +26,9 @@ export function TracingPanel({ host }: { host: Host }) {
     >
       <div className={classes.tracing}>
         <p>
-          {t("tracing.text")} {!may("host.edit") && t("tracing.onlyAdmin")}
+          {t("tracing.text")} {!can("host.edit") && t("tracing.onlyAdmin")}
         </p>
-        {may("host.edit") && (
+        {can("host.edit") && (
           <Switch
             label={t("tracing.allow")}
             checked={allow.isPending ? allow.variables : host.allows_ptrace}

@@ -6,7 +6,7 @@ import { Dialog } from "../../../components/Dialog";
 import { ErrorLine, RowSkeleton } from "../../../components/EmptyState";
 import { CommandLine } from "../../../components/fields/CopyButton";
 import { post, put } from "../../../lib/api";
-import { keys, useAction } from "../../../lib/queries";
+import { queryKeys, useAction } from "../../../lib/queries";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { fingerprintCommand } from "../forms/AddHostPage";
 import classes from "../forms/forms.module.css";
@@ -30,37 +30,37 @@ export function TrustKeyDialog({ host, onClose }: { host: Host; onClose: () => v
   });
   const pin = useAction(
     (fingerprint: string) => put(`/hosts/${host.id}/host-key`, { fingerprint, reason: reason.trim() }),
-    [keys.hosts],
+    [queryKeys.hosts],
     onClose,
   );
   const same = scan.data?.fingerprint === host.host_key?.fingerprint;
   return (
-    <Dialog onClose={onClose} title={t("pin.title", { name: host.name })} size="lg">
+    <Dialog onClose={onClose} title={t("trustKey.title", { name: host.name })} size="lg">
       <div className={classes.stack}>
         <div>
-          <span className="dim">{t("pin.old")}</span>
-          <div className={classes.fingerprint}>{host.host_key?.fingerprint ?? t("pin.none")}</div>
+          <span className="dim">{t("trustKey.old")}</span>
+          <div className={classes.fingerprint}>{host.host_key?.fingerprint ?? t("trustKey.none")}</div>
         </div>
         <div>
-          <span className="dim">{t("pin.now")}</span>
+          <span className="dim">{t("trustKey.now")}</span>
           {scan.isPending && <RowSkeleton rows={1} />}
           {scan.data && <div className={classes.fingerprint}>{scan.data.fingerprint}</div>}
           <ErrorLine error={scan.error} />
         </div>
-        {scan.data && same && <p className={classes.note}>{t("pin.same")}</p>}
+        {scan.data && same && <p className={classes.note}>{t("trustKey.same")}</p>}
         {scan.data && !same && (
           <>
-            <p className={classes.note}>{t("pin.warning")}</p>
+            <p className={classes.note}>{t("trustKey.warning")}</p>
             <CommandLine text={fingerprintCommand(scan.data.type)} prompt />
             <TextInput
-              label={t("pin.reason")}
-              description={t("pin.audited")}
+              label={t("trustKey.reason")}
+              description={t("trustKey.audited")}
               value={reason}
               onChange={(event) => setReason(event.currentTarget.value)}
             />
             <Checkbox
               size="sm"
-              label={t("pin.sure")}
+              label={t("trustKey.sure")}
               checked={sure}
               onChange={(event) => setSure(event.currentTarget.checked)}
             />
@@ -72,7 +72,7 @@ export function TrustKeyDialog({ host, onClose }: { host: Host; onClose: () => v
                 loading={pin.isPending}
                 onClick={() => pin.mutate(scan.data.fingerprint)}
               >
-                {t("pin.do")}
+                {t("trustKey.do")}
               </Button>
               <Button variant="default" onClick={onClose}>
                 {t("action.cancel")}

@@ -5,17 +5,18 @@ import { ErrorLine } from "../../../components/EmptyState";
 import { ButtonLink, Link } from "../../../components/Link";
 import { VerdictIcon } from "../../../components/VerdictIcon";
 import { sortBySeverity, toFigure } from "../../../core/text/figures";
-import { seconds } from "../../../core/text/format";
+import { formatSeconds } from "../../../core/text/format";
 import { useOpenDialog } from "../../../lib/dialogs";
-import { useWrite } from "../../../lib/incidents/incidents";
+import { useIncidentWrite } from "../../../lib/incidents/incidents";
 import { useCauses, usePermission } from "../../../lib/queries";
 import { useLocalized, useMessage } from "../../../lib/text/i18n";
 import { useNames } from "../../../lib/text/useNames";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import type { NamedCause } from "../../../widgets/findings/api";
-import { Subjects } from "../../../widgets/findings/CauseCard";
+import { SubjectTags } from "../../../widgets/findings/CauseCard";
 import { FindingNumbers } from "../../../widgets/findings/FindingNumbers";
 import { FindingRow } from "../../../widgets/findings/FindingRow";
+import { HarmSummary } from "../../../widgets/findings/HarmSummary";
 import { Consumers } from "../../../widgets/findings/Leads";
 import { EditConflict } from "../page/EditConflict";
 import type { IncidentView } from "../page/useIncidentView";
@@ -36,17 +37,17 @@ interface Props {
 export function AnswerCard({ incident, view, diagnosis }: Props) {
   const { t } = useTranslation();
   const names = useNames();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const [cause, ...others] = diagnosis.result?.causes ?? [];
   const ruledOut = diagnosis.result?.ruled_out ?? [];
   return (
     <>
       {cause ? (
-        <NamedAnswer incident={incident} view={view} diagnosis={diagnosis} cause={cause} />
+        <NamedCauseAnswer incident={incident} view={view} diagnosis={diagnosis} cause={cause} />
       ) : (
         <div className={classes.row}>
-          <p className={classes.lead}>
-            <VerdictIcon look="inconclusive" />{" "}
+          <p className={classes.headline}>
+            <VerdictIcon verdict="inconclusive" />{" "}
             <strong>
               {diagnosis.state === "done"
                 ? t("findings.noCause")
@@ -54,16 +55,16 @@ export function AnswerCard({ incident, view, diagnosis }: Props) {
             </strong>{" "}
             <span className="dim">
               {diagnosis.failure
-                ? sentence(diagnosis.failure)
+                ? formatMessage(diagnosis.failure)
                 : diagnosis.state === "done" && t("incidents.answer.noCauseText")}
             </span>
           </p>
-          <LookDeeper diagnosis={diagnosis} />
-          <DiagnoseAgain incident={incident} diagnosis={diagnosis} />
+          <DeeperCapturesLink diagnosis={diagnosis} />
+          <DiagnoseAgainButton incident={incident} diagnosis={diagnosis} />
         </div>
       )}
-      {!cause && diagnosis.result && <Leads result={diagnosis.result} />}
-      <p className={classes.foot}>
+      {!cause && diagnosis.result && <DiagnosisLeads result={diagnosis.result} />}
+      <p className={classes.otherResults}>
         {others.length > 0 && (
           <span>
             <span className="dim">{t("incidents.answer.others")}</span>{" "}
@@ -85,7 +86,7 @@ export function AnswerCard({ incident, view, diagnosis }: Props) {
           {t("incidents.answer.from", {
             number: diagnosis.number,
             host: diagnosis.host.name,
-            time: seconds(diagnosis.elapsed_s),
+            time: formatSeconds(diagnosis.elapsed_s),
           })}
         </Link>
       </p>
@@ -94,18 +95,18 @@ export function AnswerCard({ incident, view, diagnosis }: Props) {
 }
 
 /** Clues for a diagnosis without a cause: the most severe findings, and the largest consumers of each resource. */
-function Leads({ result }: { result: NonNullable<Diagnosis["result"]> }) {
+function DiagnosisLeads({ result }: { result: NonNullable<Diagnosis["result"]> }) {
   const { t } = useTranslation();
   const findings = sortBySeverity(result.context).slice(0, MAX_FINDINGS);
   const consumers = result.consumers ?? [];
   return (
     <>
       {findings.map((finding, i) => (
-        <FindingRow key={`${finding.rule}${i}`} finding={finding} look="context" />
+        <FindingRow key={`${finding.rule}${i}`} finding={finding} verdict="context" />
       ))}
       {consumers.length > 0 && (
         <section className={classes.leads} aria-label={t("findings.consumers")}>
-          <h3>{t("findings.consumers")}</h3>
+          <h2>{t("findings.consumers")}</h2>
           <Consumers items={consumers} />
         </section>
       )}
@@ -113,12 +114,12 @@ function Leads({ result }: { result: NonNullable<Diagnosis["result"]> }) {
   );
 }
 
-function NamedAnswer({ incident, view, diagnosis, cause }: Props & { cause: NamedCause }) {
+function NamedCauseAnswer({ incident, view, diagnosis, cause }: Props & { cause: NamedCause }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const names = useNames();
   const about = useCauses().data?.get(cause.id);
-  const write = useWrite(incident);
+  const write = useIncidentWrite(incident);
   const title = names.cause(cause.id);
   const hypotheses = incident.hypotheses.filter((item) => item.cause === cause.id);
   const isRejected = incident.rejected_causes.some((item) => item.cause === cause.id);
@@ -126,16 +127,16 @@ function NamedAnswer({ incident, view, diagnosis, cause }: Props & { cause: Name
   return (
     <>
       <div className={classes.row}>
-        <div className={classes.lead}>
+        <div className={classes.headline}>
           <p className={classes.confidence}>
             <VerdictIcon
-              look={isRejected ? "refutes" : cause.confidence === "possible" ? "weak" : "supports"}
+              verdict={isRejected ? "refutes" : cause.confidence === "possible" ? "weak" : "supports"}
             />
             {t(isRejected ? "incidents.answer.rejected" : `findings.confidence.${cause.confidence}`)}
           </p>
           <h2 className={classes.cause}>{title}</h2>
           <span className={classes.tags}>
-            <Subjects of={cause.scope} />
+            <SubjectTags subject={cause.scope} />
           </span>
         </div>
         {isOpen && (
@@ -155,7 +156,7 @@ function NamedAnswer({ incident, view, diagnosis, cause }: Props & { cause: Name
                 {t("incidents.answer.confirm")}
               </Button>
             )}
-            <LookDeeper diagnosis={diagnosis} />
+            <DeeperCapturesLink diagnosis={diagnosis} />
             {!isRejected && (
               <Button
                 variant="default"
@@ -170,26 +171,31 @@ function NamedAnswer({ incident, view, diagnosis, cause }: Props & { cause: Name
       </div>
       <ErrorLine error={write.error} />
       <EditConflict incident={incident} write={write} />
+      {diagnosis.result?.harm && (
+        <p className={classes.essence}>
+          <strong>{t("findings.harm")}</strong> <HarmSummary harm={diagnosis.result.harm} />
+        </p>
+      )}
+      {about && (
+        <p className={classes.essence}>
+          <strong>{t("findings.fix")}</strong> {localize(about.fix)}
+        </p>
+      )}
       <FindingNumbers
         figures={cause.evidence
           .filter((item) => item.unit !== "bool")
           .slice(0, MAX_FIGURES)
           .map(toFigure)}
-        look="supports"
+        verdict="supports"
         label={t("findings.evidenceFor", { cause: title })}
-        within={cause.scope}
+        outerSubject={cause.scope}
       />
-      {about && (
-        <p className={classes.fix}>
-          <strong>{t("findings.fix")}</strong> {pick(about.fix)}
-        </p>
-      )}
     </>
   );
 }
 
 /** Link to the deeper captures that the diagnosis suggests, with their costs. */
-function LookDeeper({ diagnosis }: { diagnosis: Diagnosis }) {
+function DeeperCapturesLink({ diagnosis }: { diagnosis: Diagnosis }) {
   const { t } = useTranslation();
   if ((diagnosis.result?.deeper ?? []).length === 0) return null;
   return (
@@ -207,12 +213,12 @@ function LookDeeper({ diagnosis }: { diagnosis: Diagnosis }) {
   );
 }
 
-function DiagnoseAgain({ incident, diagnosis }: { incident: Incident; diagnosis: Diagnosis }) {
+function DiagnoseAgainButton({ incident, diagnosis }: { incident: Incident; diagnosis: Diagnosis }) {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const openDialog = useOpenDialog();
   const start = useDiagnoseHost(incident);
-  if (!may("capture.light") || !incident.permissions.edit || incident.state === "resolved") return null;
+  if (!can("capture.light") || !incident.permissions.edit || incident.state === "resolved") return null;
   const isOfIncident = incident.hosts.some((host) => host.id === diagnosis.host.id && host.can_capture);
   return (
     <>
@@ -224,7 +230,7 @@ function DiagnoseAgain({ incident, diagnosis }: { incident: Incident; diagnosis:
           isOfIncident ? start.mutate(diagnosis.host.id) : openDialog("diagnose", [diagnosis.host.id])
         }
       >
-        {t("diagnosis.again")}
+        {t("diagnosis.repeat")}
       </Button>
     </>
   );

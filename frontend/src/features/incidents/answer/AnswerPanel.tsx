@@ -1,5 +1,5 @@
 import type { Incident } from "../../../client/models";
-import { BlockSkeleton, Loaded } from "../../../components/EmptyState";
+import { BlockSkeleton, QueryContent } from "../../../components/EmptyState";
 import { useDiagnosis } from "../../../lib/queries";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import type { IncidentView } from "../page/useIncidentView";
@@ -47,7 +47,7 @@ export function AnswerPanel({ incident, view }: Props) {
 function ChosenDiagnosis({ incident, view, id }: Props & { id: string }) {
   const query = useDiagnosis(id);
   return (
-    <Loaded query={query} skeleton={<BlockSkeleton height={120} />}>
+    <QueryContent query={query} skeleton={<BlockSkeleton height={120} />}>
       {(diagnosis) =>
         diagnosis.state === "running" ? (
           <DiagnosisProgress incident={incident} diagnosis={diagnosis} />
@@ -55,6 +55,6 @@ function ChosenDiagnosis({ incident, view, id }: Props & { id: string }) {
           <AnswerCard incident={incident} view={view} diagnosis={diagnosis} />
         )
       }
-    </Loaded>
+    </QueryContent>
   );
 }

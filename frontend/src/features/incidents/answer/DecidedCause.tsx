@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import type { Incident } from "../../../client/models";
 import { StatusIcon } from "../../../components/StatusIcon";
 import { VerdictIcon } from "../../../components/VerdictIcon";
-import { percent } from "../../../core/text/format";
+import { formatPercent } from "../../../core/text/format";
 import { useNumberName } from "../../../lib/text/useNumberName";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import type { Fix } from "../api";
@@ -27,9 +27,9 @@ export function DecidedCause({ incident, view, cause }: Props) {
   return (
     <>
       <div className={classes.row}>
-        <div className={classes.lead}>
+        <div className={classes.headline}>
           <p className={classes.confidence}>
-            <VerdictIcon look={cause.confidence === "confirmed" ? "supports" : "weak"} />
+            <VerdictIcon verdict={cause.confidence === "confirmed" ? "supports" : "weak"} />
             {t(`findings.confidence.${cause.confidence}`)}
           </p>
           <h2 className={classes.cause}>{name}</h2>
@@ -57,7 +57,7 @@ function FixLine({ fix, view }: { fix: Fix; view: IncidentView }) {
   const numberName = useNumberName();
   const last = fix.verifications.findLast((item) => item.result);
   const result = last?.result;
-  const sign = (value: number | null) => `${value !== null && value > 0 ? "+" : ""}${percent(value)}`;
+  const sign = (value: number | null) => `${value !== null && value > 0 ? "+" : ""}${formatPercent(value)}`;
   return (
     <p className={classes.fix}>
       <strong>{t("incidents.chain.fix")}</strong>{" "}

@@ -3,7 +3,7 @@ import { ChevronDown, Stethoscope } from "lucide-react";
 import type { Incident } from "../../../client/models";
 import { ErrorLine } from "../../../components/EmptyState";
 import { incidentKeys } from "../../../lib/incidents/incidents";
-import { keys, post, useAction, usePermission } from "../../../lib/queries";
+import { post, queryKeys, useAction, usePermission } from "../../../lib/queries";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "./Answer.module.css";
 
@@ -11,20 +11,20 @@ import classes from "./Answer.module.css";
 export const useDiagnoseHost = (incident: Incident) =>
   useAction(
     (hostId: string) => post(`/incidents/${incident.id}/diagnoses`, { host_id: hostId }),
-    [incidentKeys.all, keys.diagnoses, keys.captures],
+    [incidentKeys.all, queryKeys.diagnoses, queryKeys.captures],
   );
 
 /** Button that diagnoses a host with the symptom, before any playbook is selected. */
 export function DiagnoseHost({ incident }: { incident: Incident }) {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const start = useDiagnoseHost(incident);
   const hosts = incident.hosts.filter((host) => host.can_capture && host.role !== "control");
   const [first] = hosts;
-  const isAllowed = may("capture.light") && incident.permissions.edit;
+  const isAllowed = can("capture.light") && incident.permissions.edit;
   return (
     <div className={classes.row}>
-      <p className={classes.lead}>
+      <p className={classes.headline}>
         <strong>{t("incidents.answer.none")}</strong>{" "}
         <span className="dim">
           {t(

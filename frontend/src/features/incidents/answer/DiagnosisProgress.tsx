@@ -2,13 +2,13 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import type { Diagnosis, Incident } from "../../../client/models";
 import { CancelButton } from "../../../components/CancelButton";
-import { BlockSkeleton, ErrorLine, Loaded } from "../../../components/EmptyState";
+import { BlockSkeleton, ErrorLine, QueryContent } from "../../../components/EmptyState";
 import { Link } from "../../../components/Link";
 import { StatusIcon } from "../../../components/StatusIcon";
-import { seconds } from "../../../core/text/format";
+import { formatSeconds } from "../../../core/text/format";
 import { useCaptureStream } from "../../../lib/captures/useCaptureStream";
 import { incidentKeys } from "../../../lib/incidents/incidents";
-import { keys, post, useAction, usePermission } from "../../../lib/queries";
+import { post, queryKeys, useAction, usePermission } from "../../../lib/queries";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { RunBars } from "../../../widgets/capture-progress/RunBars";
 import { NamedCauses } from "../../../widgets/findings/NamedCauses";
@@ -22,9 +22,12 @@ interface Props {
 /** Running diagnosis: elapsed time, causes named so far, progress of the collectors, and a cancel button. */
 export function DiagnosisProgress({ incident, diagnosis }: Props) {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const cache = useQueryClient();
-  const cancel = useAction(() => post(`/diagnoses/${diagnosis.id}/cancel`), [keys.diagnoses, keys.captures]);
+  const cancel = useAction(
+    () => post(`/diagnoses/${diagnosis.id}/cancel`),
+    [queryKeys.diagnoses, queryKeys.captures],
+  );
   const latest = diagnosis.stages.findLast((stage) => stage.named);
   const last = diagnosis.stages.at(-1);
   // When the diagnosis ends, its causes become hypotheses, so the incident is loaded again.
@@ -35,15 +38,15 @@ export function DiagnosisProgress({ incident, diagnosis }: Props) {
   return (
     <>
       <div className={classes.row}>
-        <p className={classes.lead} role="status">
+        <p className={classes.headline} role="status">
           <StatusIcon tone="busy">
             {t("incidents.answer.running", { number: diagnosis.number, host: diagnosis.host.name })}
           </StatusIcon>{" "}
-          <span className="num">{seconds(Math.floor(diagnosis.elapsed_s))}</span>{" "}
+          <span className="num">{formatSeconds(Math.floor(diagnosis.elapsed_s))}</span>{" "}
           {latest?.named && (
             <>
               <span className="dim">
-                {t("diagnosis.namedAfter", { time: seconds(latest.named_after_s ?? 0) })}
+                {t("diagnosis.namedAfter", { time: formatSeconds(latest.named_after_s ?? 0) })}
               </span>{" "}
               <NamedCauses named={latest.named} />
             </>
@@ -52,7 +55,7 @@ export function DiagnosisProgress({ incident, diagnosis }: Props) {
         <Link to="/diagnoses/$diagnosisId" params={{ diagnosisId: diagnosis.id }}>
           {t("incidents.answer.details")}
         </Link>
-        {may("capture.cancel") && (
+        {can("capture.cancel") && (
           <CancelButton loading={cancel.isPending} onClick={() => cancel.mutate(undefined)}>
             {t("incidents.answer.cancel")}
           </CancelButton>
@@ -67,8 +70,8 @@ export function DiagnosisProgress({ incident, diagnosis }: Props) {
 function StageRuns({ captureId }: { captureId: string }) {
   const { query, since } = useCaptureStream(captureId);
   return (
-    <Loaded query={query} skeleton={<BlockSkeleton height={72} />}>
+    <QueryContent query={query} skeleton={<BlockSkeleton height={72} />}>
       {(capture) => <RunBars capture={capture} since={since} dense />}
-    </Loaded>
+    </QueryContent>
   );
 }

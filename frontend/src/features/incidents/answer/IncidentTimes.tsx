@@ -1,5 +1,5 @@
 import type { Incident } from "../../../client/models";
-import { seconds } from "../../../core/text/format";
+import { formatSeconds } from "../../../core/text/format";
 import { useTimeFormat } from "../../../lib/text/useFormat";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { INCIDENT_STATES } from "../api";
@@ -14,7 +14,7 @@ export function IncidentTimes({ incident }: { incident: Incident }) {
   return (
     <ol className={classes.times} aria-label={t("incidents.answer.times")}>
       <li>
-        <span className="dim">{t("incidents.answer.began")}</span>{" "}
+        <span className="dim">{t("incidents.answer.symptomSince")}</span>{" "}
         <span className="num">{time.iso(began)}</span>
       </li>
       {INCIDENT_STATES.map((state) => {
@@ -29,7 +29,7 @@ export function IncidentTimes({ incident }: { incident: Incident }) {
             <span className={at ? undefined : "dim"}>{t(`incidents.state.${state}`)}</span>{" "}
             {at && (
               <span className="num" title={time.iso(at)}>
-                {after >= 0 ? `+${seconds(Math.round(after))}` : time.iso(at)}
+                {after >= 0 ? `+${formatSeconds(Math.round(after))}` : time.iso(at)}
               </span>
             )}
           </li>

@@ -3,8 +3,8 @@ import { ChevronDown } from "lucide-react";
 import { useState } from "react";
 import type { Incident } from "../../../client/models";
 import { ErrorLine } from "../../../components/EmptyState";
-import { useColleagues } from "../../../lib/captures/schedules";
-import { useWrite } from "../../../lib/incidents/incidents";
+import { useOncallCandidates } from "../../../lib/captures/schedules";
+import { useIncidentWrite } from "../../../lib/incidents/incidents";
 import { useMe, usePermission } from "../../../lib/queries";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "./Answer.module.css";
@@ -13,10 +13,10 @@ import classes from "./Answer.module.css";
 export function OwnerMenu({ incident }: { incident: Incident }) {
   const { t } = useTranslation();
   const me = useMe().data;
-  const may = usePermission();
+  const can = usePermission();
   const [opened, setOpened] = useState(false);
-  const colleagues = useColleagues(opened && may("oncall.override")).data ?? [];
-  const write = useWrite(incident);
+  const colleagues = useOncallCandidates(opened && can("oncall.override")).data ?? [];
+  const write = useIncidentWrite(incident);
   const owner = incident.owner;
   if (!incident.permissions.edit || !me)
     return (
@@ -41,7 +41,7 @@ export function OwnerMenu({ incident }: { incident: Incident }) {
         </Menu.Target>
         <Menu.Dropdown>
           {owner?.id !== me.id && (
-            <Menu.Item onClick={() => set(me.id)}>{t("incidents.owner.take")}</Menu.Item>
+            <Menu.Item onClick={() => set(me.id)}>{t("incidents.owner.assignMe")}</Menu.Item>
           )}
           {[...others].map(([id, name]) => (
             <Menu.Item key={id} onClick={() => set(id)}>

@@ -3,26 +3,26 @@ import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { DIAGNOSES } from "../../../../mock/analysis/diagnosisRecords";
 import { state } from "../../../../mock/api";
-import { incidentOf, listed, resetIncidents } from "../../../../mock/incidents/incidents";
-import { BARE, RICH } from "../../../../mock/incidents/investigations";
-import { sent } from "../../../../mock/server/msw";
-import { HOSTS } from "../../../../mock/world";
+import { HOSTS } from "../../../../mock/dataset";
+import { findIncident, resetIncidents, toDiagnosisSummary } from "../../../../mock/incidents/incidents";
+import { FULL_INCIDENT, NEW_INCIDENT } from "../../../../mock/incidents/investigations";
+import { sentRequests } from "../../../../mock/server/msw";
 import type { Incident } from "../../../client/models";
 import { openScreen } from "../../../testing/screen";
 import { chooseDiagnosis } from "./chooseDiagnosis";
 
 const [NAMED, , FAILED, , UNEXPLAINED] = DIAGNOSES;
 const posted = (path: string) =>
-  sent.filter((request) => request.method === "POST" && request.path.endsWith(path));
+  sentRequests.filter((request) => request.method === "POST" && request.path.endsWith(path));
 const answer = async () => within(await screen.findByRole("region", { name: "Answer" }));
 
 /** Change an incident in the mock store. */
 function store(incidentId: string, change: Partial<Incident>): void {
-  Object.assign(incidentOf(incidentId) as Incident, change);
+  Object.assign(findIncident(incidentId) as Incident, change);
 }
 
 const diagnosed = (...diagnoses: (typeof NAMED)[]) => ({
-  diagnoses: diagnoses.flatMap((item) => (item ? [listed(item)] : [])),
+  diagnoses: diagnoses.flatMap((item) => (item ? [toDiagnosisSummary(item)] : [])),
 });
 
 const WEB = { id: HOSTS[1]?.id ?? "", name: "web-1", scope: { kind: "host", value: "" }, can_capture: true };
@@ -30,7 +30,7 @@ const SUSPECT = { ...WEB, role: "suspect" } as Incident["hosts"][number];
 
 beforeEach(() => {
   resetIncidents();
-  sent.length = 0;
+  sentRequests.length = 0;
 });
 afterEach(() => {
   state.role = "admin";
@@ -39,22 +39,22 @@ afterEach(() => {
 describe("the answer of an incident", () => {
   it("starts a diagnosis of its host", async () => {
     const user = userEvent.setup();
-    store(BARE.id, { hosts: [SUSPECT] });
-    openScreen(`/incidents/${BARE.id}`);
+    store(NEW_INCIDENT.id, { hosts: [SUSPECT] });
+    openScreen(`/incidents/${NEW_INCIDENT.id}`);
     await user.click((await answer()).getByRole("button", { name: "Diagnose web-1 (about 30 s)" }));
     await waitFor(() => expect(posted("/diagnoses")[0]?.body).toEqual({ host_id: SUSPECT.id }));
     expect(await screen.findByRole("button", { name: "Cancel diagnosis" })).toBeVisible();
   });
 
   it("asks to add a host if no host can be captured", async () => {
-    openScreen(`/incidents/${BARE.id}`);
+    openScreen(`/incidents/${NEW_INCIDENT.id}`);
     expect((await answer()).getByText("Add a host that has the symptom.")).toBeVisible();
     expect((await answer()).queryByRole("button", { name: /Diagnose/ })).toBeNull();
   });
 
   it("shows the cause with at most three numbers, excluded causes, and the fix", async () => {
-    store(RICH.id, { ...diagnosed(NAMED), causes: [] });
-    openScreen(`/incidents/${RICH.id}`);
+    store(FULL_INCIDENT.id, { ...diagnosed(NAMED), causes: [] });
+    openScreen(`/incidents/${FULL_INCIDENT.id}`);
     const card = await answer();
     expect(await card.findByRole("heading", { name: "More runnable threads than CPUs" })).toBeVisible();
     const proof = card.getByRole("list", { name: /Numbers for/ });
@@ -65,23 +65,23 @@ describe("the answer of an incident", () => {
 
   it("offers to plan a fix after a cause is confirmed", async () => {
     const user = userEvent.setup();
-    const hypotheses = RICH.hypotheses.map((item) => ({ ...item, state: "open" as const }));
-    store(RICH.id, { ...diagnosed(NAMED), hypotheses, causes: [], fixes: [], rejected_causes: [] });
-    openScreen(`/incidents/${RICH.id}`);
+    const hypotheses = FULL_INCIDENT.hypotheses.map((item) => ({ ...item, state: "open" as const }));
+    store(FULL_INCIDENT.id, { ...diagnosed(NAMED), hypotheses, causes: [], fixes: [], rejected_causes: [] });
+    openScreen(`/incidents/${FULL_INCIDENT.id}`);
     await user.click(await (await answer()).findByRole("button", { name: "Confirm" }));
     await waitFor(() =>
       expect(posted("/cause-confirmations")[0]?.body).toEqual({
         diagnosis_id: NAMED?.id,
         cause: "cpu-oversubscribed",
-        version: RICH.version,
+        version: FULL_INCIDENT.version,
       }),
     );
     expect(await (await answer()).findByRole("button", { name: "Plan a fix" })).toBeVisible();
   });
 
   it("shows the accepted cause with its fix and the effect of the fix", async () => {
-    store(RICH.id, diagnosed(NAMED));
-    openScreen(`/incidents/${RICH.id}`);
+    store(FULL_INCIDENT.id, diagnosed(NAMED));
+    openScreen(`/incidents/${FULL_INCIDENT.id}`);
     const card = await answer();
     expect(await card.findByRole("heading", { name: "More runnable threads than CPUs" })).toBeVisible();
     expect(card.getByRole("button", { name: "GOMAXPROCS 300 → 4" })).toBeVisible();
@@ -90,16 +90,16 @@ describe("the answer of an incident", () => {
   });
 
   it("shows that a diagnosis failed, and offers to repeat it", async () => {
-    store(BARE.id, { hosts: [{ ...SUSPECT, id: FAILED?.host.id ?? "" }], ...diagnosed(FAILED) });
-    openScreen(`/incidents/${BARE.id}`);
+    store(NEW_INCIDENT.id, { hosts: [{ ...SUSPECT, id: FAILED?.host.id ?? "" }], ...diagnosed(FAILED) });
+    openScreen(`/incidents/${NEW_INCIDENT.id}`);
     const card = await answer();
     expect(await card.findByText("The diagnosis failed.")).toBeVisible();
     expect(card.getByRole("button", { name: "Diagnose again" })).toBeVisible();
   });
 
   it("links to deeper captures and lists consumers if no cause is named", async () => {
-    store(BARE.id, { hosts: [SUSPECT], ...diagnosed(UNEXPLAINED) });
-    openScreen(`/incidents/${BARE.id}`);
+    store(NEW_INCIDENT.id, { hosts: [SUSPECT], ...diagnosed(UNEXPLAINED) });
+    openScreen(`/incidents/${NEW_INCIDENT.id}`);
     const card = await answer();
     expect(await card.findByRole("link", { name: "Look deeper" })).toBeVisible();
     expect(

@@ -4,8 +4,8 @@ import { StatusIcon, type Tone } from "../../../components/StatusIcon";
 import { VerdictIcon, type VerdictState } from "../../../components/VerdictIcon";
 import { cx } from "../../../core/cx";
 import { symptomStep } from "../../../core/incidents/chain";
-import { percent } from "../../../core/text/format";
-import { useOutcomes, useWrite } from "../../../lib/incidents/incidents";
+import { formatPercent } from "../../../core/text/format";
+import { useCauseOutcomes, useIncidentWrite } from "../../../lib/incidents/incidents";
 import { isActive } from "../../../lib/queries";
 import { useTimeFormat } from "../../../lib/text/useFormat";
 import { useNames } from "../../../lib/text/useNames";
@@ -49,10 +49,10 @@ export function CausesAndFixes({ incident, view }: Props) {
         .map((wrongCause) => (
           <li key={wrongCause.cause} className={classes.link} data-kind="cause">
             <span className={classes.node} aria-hidden>
-              <VerdictIcon look="refutes" />
+              <VerdictIcon verdict="refutes" />
             </span>
             <CauseTitle incident={incident} cause={wrongCause.cause} wrong />
-            <RejectCauseButton incident={incident} wrong={wrongCause} />
+            <RejectionDetails incident={incident} wrong={wrongCause} />
           </li>
         ))}
       {fixes.map((fix) => (
@@ -63,7 +63,7 @@ export function CausesAndFixes({ incident, view }: Props) {
           {permissions.edit && (
             <button
               type="button"
-              className={classes.act}
+              className={classes.actionButton}
               onClick={() => view.set({ dialog: "fix", what: causes[0]?.hypothesis ?? "" })}
             >
               {t("incidents.fix.plan")}
@@ -76,7 +76,7 @@ export function CausesAndFixes({ incident, view }: Props) {
           {permissions.edit && (
             <button
               type="button"
-              className={classes.act}
+              className={classes.actionButton}
               onClick={() => view.set({ dialog: "verify", what: fixes.at(-1)?.id ?? "" })}
             >
               {t("incidents.verify.title")}
@@ -85,32 +85,32 @@ export function CausesAndFixes({ incident, view }: Props) {
         </ChainGap>
       )}
       {incident.needs_symptom_check && incident.state !== "resolved" && (
-        <RecheckSymptom incident={incident} view={view} />
+        <SymptomRecheck incident={incident} view={view} />
       )}
     </>
   );
 }
 
 /** Repeats the symptom step after a verified fix, because an incident can have several causes. */
-function RecheckSymptom({ incident, view }: Props) {
+function SymptomRecheck({ incident, view }: Props) {
   const { t } = useTranslation();
-  const write = useWrite(incident);
+  const write = useIncidentWrite(incident);
   const fix = incident.fixes.findLast((fix) => fix.state === "verified");
   const fixed = incident.hypotheses.find((hypothesis) => hypothesis.id === fix?.hypothesis_id);
   const step = symptomStep(incident.steps, fixed?.key.split("/")[0]);
   const host = fix?.hosts[0] ?? incident.hosts[0]?.id;
   const running = incident.runs.some((run) => run.step && isActive(run.state));
   return (
-    <li className={cx(classes.link, classes.again)}>
+    <li className={cx(classes.link, classes.recheck)}>
       <span className={classes.node} aria-hidden>
-        <VerdictIcon look="inconclusive" />
+        <VerdictIcon verdict="inconclusive" />
       </span>
       <p className={classes.title}>{t("incidents.chain.symptomCheck")}</p>
-      <p className={classes.stand}>{t("incidents.chain.symptomCheckText")}</p>
+      <p className={classes.status}>{t("incidents.chain.symptomCheckText")}</p>
       {incident.permissions.capture && step && host && (
         <button
           type="button"
-          className={classes.act}
+          className={classes.actionButton}
           disabled={running || write.pending}
           onClick={() => {
             view.set({ step, host, pane: "evidence" });
@@ -134,7 +134,7 @@ function ChainGap({ title, children }: { title: string; children?: React.ReactNo
   return (
     <li className={cx(classes.link, classes.missing)}>
       <span className={classes.node} aria-hidden>
-        <VerdictIcon look="absent" />
+        <VerdictIcon verdict="absent" />
       </span>
       <p className={classes.title}>{title}</p>
       {children}
@@ -142,7 +142,7 @@ function ChainGap({ title, children }: { title: string; children?: React.ReactNo
   );
 }
 
-const CERTAIN: Record<"likely" | "confirmed", VerdictState> = { likely: "weak", confirmed: "supports" };
+const CAUSE_ICONS: Record<"likely" | "confirmed", VerdictState> = { likely: "weak", confirmed: "supports" };
 
 function CauseItem({ incident, view, cause }: Props & { cause: Incident["causes"][number] }) {
   const { t } = useTranslation();
@@ -150,7 +150,7 @@ function CauseItem({ incident, view, cause }: Props & { cause: Incident["causes"
   return (
     <li className={classes.link} data-kind="cause">
       <span className={classes.node} aria-hidden>
-        <VerdictIcon look={wrong ? "refutes" : CERTAIN[cause.confidence]} />
+        <VerdictIcon verdict={wrong ? "refutes" : CAUSE_ICONS[cause.confidence]} />
       </span>
       <CauseTitle
         incident={incident}
@@ -158,15 +158,15 @@ function CauseItem({ incident, view, cause }: Props & { cause: Incident["causes"
         hypothesis={cause.hypothesis}
         wrong={wrong !== undefined}
       />
-      {wrong && <RejectCauseButton incident={incident} wrong={wrong} />}
-      <p className={classes.stand}>
+      {wrong && <RejectionDetails incident={incident} wrong={wrong} />}
+      <p className={classes.status}>
         <strong>{t(`findings.confidence.${cause.confidence}`)}</strong>
         <CauseAccuracy cause={cause.cause} />
         {incident.permissions.edit && (
           <>
             <button
               type="button"
-              className={classes.act}
+              className={classes.actionButton}
               onClick={() => view.set({ dialog: "fix", what: cause.hypothesis })}
             >
               {t("incidents.fix.plan")}
@@ -174,7 +174,7 @@ function CauseItem({ incident, view, cause }: Props & { cause: Incident["causes"
             {cause.cause && (
               <button
                 type="button"
-                className={classes.act}
+                className={classes.actionButton}
                 onClick={() => view.set({ dialog: "reject", what: cause.cause })}
               >
                 {t(wrong ? "incidents.rejection.change" : "incidents.rejection.button")}
@@ -199,7 +199,7 @@ function CauseTitle({ incident, cause, hypothesis = "", wrong }: CauseTitleProps
   const name = useCauseName(incident)(cause, hypothesis);
   return (
     <h3 className={classes.title}>
-      {t("incidents.chain.cause")}: {wrong ? <s className={classes.struck}>{name}</s> : name}
+      {t("incidents.chain.cause")}: {wrong ? <s className={classes.refuted}>{name}</s> : name}
     </h3>
   );
 }
@@ -208,33 +208,39 @@ function CauseTitle({ incident, cause, hypothesis = "", wrong }: CauseTitleProps
 function CauseAccuracy({ cause }: { cause: string }) {
   const { t } = useTranslation();
   const names = useNames();
-  const counted = useOutcomes().data?.get(cause);
+  const counted = useCauseOutcomes().data?.get(cause);
   if (!counted) return null;
   const instead = Object.entries(counted.instead)
     .map(([cause, count]) => `${names.cause(cause)}: ${count}`)
     .join("\n");
   return (
-    <span title={instead ? `${t("incidents.rejection.truth")}\n${instead}` : undefined}>
+    <span title={instead ? `${t("incidents.rejection.actualCauseLabel")}\n${instead}` : undefined}>
       {t("incidents.chain.right", { right: counted.right, all: counted.right + counted.wrong })}
     </span>
   );
 }
 
 /** Rejection of a cause: the true cause, note, user, pins, and the download of the regression bundle. */
-function RejectCauseButton({ incident, wrong }: { incident: Incident; wrong: RejectedCause }) {
+function RejectionDetails({ incident, wrong }: { incident: Incident; wrong: RejectedCause }) {
   const { t } = useTranslation();
   const names = useNames();
   return (
-    <p className={classes.stand}>
-      <StatusIcon tone="bad">{t("incidents.rejection.notIt")}</StatusIcon>
+    <p className={classes.status}>
+      <StatusIcon tone="bad">{t("incidents.rejection.rejected")}</StatusIcon>
       <span>
-        {wrong.true_cause ? t("incidents.rejection.wasIt", { cause: names.cause(wrong.true_cause) }) : ""}
+        {wrong.true_cause
+          ? t("incidents.rejection.actualCause", { cause: names.cause(wrong.true_cause) })
+          : ""}
       </span>
       {wrong.note && <q>{wrong.note}</q>}
       {wrong.by && <span>{wrong.by.name}</span>}
       {wrong.pins.length > 0 && <span>{t("incidents.rejection.pins", { count: wrong.pins.length })}</span>}
       {incident.permissions.bundle && (
-        <a className={classes.act} href={`/api/v1/incidents/${incident.id}/regression-bundle`} download>
+        <a
+          className={classes.actionButton}
+          href={`/api/v1/incidents/${incident.id}/regression-bundle`}
+          download
+        >
           {t("incidents.bundle")}
         </a>
       )}
@@ -249,7 +255,7 @@ function FixLink({ fix, view }: { fix: Fix; view: IncidentView }) {
   return (
     <li className={classes.link} data-kind="fix">
       <span className={classes.node} aria-hidden>
-        <VerdictIcon look={fix.state === "verified" ? "supports" : last ? "inconclusive" : "absent"} />
+        <VerdictIcon verdict={fix.state === "verified" ? "supports" : last ? "inconclusive" : "absent"} />
       </span>
       <button
         type="button"
@@ -260,13 +266,14 @@ function FixLink({ fix, view }: { fix: Fix; view: IncidentView }) {
         <span className={classes.title}>
           {t("incidents.chain.fix")}: {fix.what}
         </span>
-        <span className={classes.stand}>
+        <span className={classes.status}>
           <StatusIcon tone={FIX_TONES[fix.state]}>{t(`incidents.fix.state.${fix.state}`)}</StatusIcon>
           {fix.applied_at && <span className="num">{time.iso(fix.applied_at)}</span>}
           {last?.result && last.result.change !== null && (
             <span className="num">
               {last.result.change > 0 ? "+" : ""}
-              {percent(last.result.change)} [{percent(last.result.low)}, {percent(last.result.high)}]
+              {formatPercent(last.result.change)} [{formatPercent(last.result.low)},{" "}
+              {formatPercent(last.result.high)}]
             </span>
           )}
           {last && last.state !== "done" && (

@@ -2,16 +2,16 @@ import { VisuallyHidden } from "@mantine/core";
 import type { Incident } from "../../../client/models";
 import { VERDICT_STATES, VerdictIcon, type VerdictState } from "../../../components/VerdictIcon";
 import { cx } from "../../../core/cx";
-import { isSplit } from "../../../core/incidents/chain";
+import { isContradicted } from "../../../core/incidents/chain";
 import { useLocalized } from "../../../lib/text/i18n";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import type { IncidentHypothesis, IncidentStep } from "../api";
-import { PlaybookStateTag } from "../dialogs/DismissPlaybookDialog";
 import { SymptomFacts } from "../page/SymptomLevels";
 import { type IncidentView, listBranches, stepNumber } from "../page/useIncidentView";
 import { CausesAndFixes } from "./CausesAndFixes";
 import classes from "./EvidenceChain.module.css";
 import { HypothesisStateMenu } from "./HypothesisStateMenu";
+import { PlaybookStateTag } from "./PlaybookStateTag";
 import { findPlaybook } from "./playbookState";
 
 interface Props {
@@ -31,7 +31,7 @@ export function EvidenceChain({ incident, view }: Props) {
   const { t } = useTranslation();
   return (
     <ol className={classes.chain} aria-label={t("incidents.chain.title")}>
-      <li className={cx(classes.link, classes.begin)}>
+      <li className={cx(classes.link, classes.start)}>
         <span className={classes.node} aria-hidden />
         <h3 className={classes.title}>{t("incidents.chain.symptom")}</h3>
         <SymptomFacts symptom={incident.symptom} />
@@ -39,7 +39,7 @@ export function EvidenceChain({ incident, view }: Props) {
       {listBranches(incident).map(({ hypothesis, steps }) => (
         <li key={hypothesis?.key ?? "gates"} className={classes.link} data-status={hypothesis?.status}>
           <span className={classes.node} aria-hidden>
-            <VerdictIcon look={hypothesis ? HYPOTHESIS_STATES[hypothesis.status] : "context"} />
+            <VerdictIcon verdict={hypothesis ? HYPOTHESIS_STATES[hypothesis.status] : "context"} />
           </span>
           {hypothesis ? (
             <HypothesisHeader incident={incident} view={view} hypothesis={hypothesis} />
@@ -58,10 +58,14 @@ export function EvidenceChain({ incident, view }: Props) {
       {incident.steps.length === 0 && (
         <li className={cx(classes.link, classes.missing)}>
           <span className={classes.node} aria-hidden>
-            <VerdictIcon look="absent" />
+            <VerdictIcon verdict="absent" />
           </span>
           <p className={classes.title}>{t("incidents.chain.noPlaybook")}</p>
-          <button type="button" className={classes.act} onClick={() => view.set({ dialog: "hosts" })}>
+          <button
+            type="button"
+            className={classes.actionButton}
+            onClick={() => view.set({ dialog: "hosts" })}
+          >
             {t("incidents.hosts.addPlaybook")}
           </button>
         </li>
@@ -73,7 +77,7 @@ export function EvidenceChain({ incident, view }: Props) {
 
 function HypothesisHeader({ incident, view, hypothesis }: Props & { hypothesis: IncidentHypothesis }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const at = incident.hypotheses.findIndex((item) => item.key === hypothesis.key) + 1;
   const numbers = (keys: readonly string[]) =>
     keys
@@ -83,10 +87,10 @@ function HypothesisHeader({ incident, view, hypothesis }: Props & { hypothesis: 
   return (
     <div className={classes.hypothesis}>
       <h3 className={classes.title}>
-        <span className={classes.sign}>H{at}</span>{" "}
-        <span className={classes.summary}>{pick(hypothesis.summary)}</span>
+        <span className={classes.label}>H{at}</span>{" "}
+        <span className={classes.summary}>{localize(hypothesis.summary)}</span>
       </h3>
-      <div className={classes.stand}>
+      <div className={classes.status}>
         {hypothesis.supports.length > 0 && (
           <span>{t("playbooks.for", { numbers: numbers(hypothesis.supports) })}</span>
         )}
@@ -106,11 +110,11 @@ interface StepProps extends Props {
 
 function StepItem({ incident, view, step }: StepProps) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const gap = incident.gaps.includes(step.key);
   const next = incident.next?.step === step.key;
   const chosen = view.step?.key === step.key;
-  const split = isSplit(step.hosts);
+  const split = isContradicted(step.hosts);
   const disagree = split || step.hosts.some((answer) => answer.disagrees);
   const look = split ? "inconclusive" : VERDICT_STATES[step.verdict];
   return (
@@ -130,12 +134,14 @@ function StepItem({ incident, view, step }: StepProps) {
         aria-current={chosen ? "step" : undefined}
         onClick={() => view.choose(step.key)}
       >
-        <VerdictIcon look={look} label={t(`playbooks.verdict.${step.verdict}`)} />
+        <VerdictIcon verdict={look} label={t(`playbooks.verdict.${step.verdict}`)} />
         <span className={classes.number}>{stepNumber(view, step.key)}</span>
-        <span className={cx(classes.asks, look === "refutes" && classes.struck)}>{pick(step.question)}</span>
+        <span className={cx(classes.question, look === "refutes" && classes.refuted)}>
+          {localize(step.question)}
+        </span>
         {gap &&
           (next ? (
-            <strong className={classes.loud}>{t("playbooks.gap")}</strong>
+            <strong className={classes.nextGap}>{t("playbooks.gap")}</strong>
           ) : (
             <VisuallyHidden>{t("playbooks.gap")}</VisuallyHidden>
           ))}
@@ -158,7 +164,7 @@ function HostDots({ incident, step }: { incident: Incident; step: IncidentStep }
   return (
     <span className={classes.dots} title={text}>
       {step.hosts.slice(0, 8).map((answer) => (
-        <VerdictIcon key={answer.host_id} look={VERDICT_STATES[answer.verdict]} />
+        <VerdictIcon key={answer.host_id} verdict={VERDICT_STATES[answer.verdict]} />
       ))}
       {step.hosts.length > 8 && <span className="num">+{step.hosts.length - 8}</span>}
     </span>

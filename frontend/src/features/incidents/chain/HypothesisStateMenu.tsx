@@ -2,7 +2,7 @@ import { Menu } from "@mantine/core";
 import { ChevronDown } from "lucide-react";
 import type { Incident } from "../../../client/models";
 import { ErrorLine } from "../../../components/EmptyState";
-import { useWrite } from "../../../lib/incidents/incidents";
+import { useIncidentWrite } from "../../../lib/incidents/incidents";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import type { IncidentHypothesis } from "../api";
 import { EditConflict } from "../page/EditConflict";
@@ -21,7 +21,7 @@ interface Props {
 /** Menu that sets the state of a hypothesis. The server rejects a state without evidence and returns the reason. */
 export function HypothesisStateMenu({ incident, view, hypothesis }: Props) {
   const { t } = useTranslation();
-  const write = useWrite(incident);
+  const write = useIncidentWrite(incident);
   const book = findPlaybook(incident, hypothesis.key);
   // A state set by a user takes precedence over the status computed from the steps.
   const word =

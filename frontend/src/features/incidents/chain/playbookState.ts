@@ -1,7 +1,7 @@
 import type { Incident } from "../../../client/models";
 import { playbookIdOf } from "../../../core/incidents/chain";
 
-const CAUSE = ["likely", "confirmed"];
+const CAUSE_STATES = ["likely", "confirmed"];
 
 /** Return the playbook of a step or hypothesis key; undefined for a hypothesis that a user added. */
 export const findPlaybook = (incident: Incident, key: string) =>
@@ -11,5 +11,5 @@ export const findPlaybook = (incident: Incident, key: string) =>
 export const canDismissPlaybook = (incident: Incident, book: string): boolean =>
   incident.playbooks.some((playbook) => playbook.id === book && playbook.state !== "dismissed") &&
   !incident.hypotheses.some(
-    (hypothesis) => playbookIdOf(hypothesis.key) === book && CAUSE.includes(hypothesis.state),
+    (hypothesis) => playbookIdOf(hypothesis.key) === book && CAUSE_STATES.includes(hypothesis.state),
   );

@@ -2,8 +2,8 @@ import { Button, Select, Textarea } from "@mantine/core";
 import { type KeyboardEvent, useId, useRef, useState } from "react";
 import type { CommentAbout, Incident } from "../../../client/models";
 import { ErrorLine } from "../../../components/EmptyState";
-import { mentionPrefix } from "../../../core/incidents/comment";
-import { useAddComment, usePeople } from "../../../lib/incidents/comments";
+import { findMentionPrefix } from "../../../core/incidents/comment";
+import { useAddComment, useMentionableUsers } from "../../../lib/incidents/comments";
 import { useLocalized } from "../../../lib/text/i18n";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { type IncidentView, stepNumber } from "../page/useIncidentView";
@@ -15,7 +15,7 @@ const MAX_LENGTH = 4000;
 /** Form for a new comment; its subject is the incident unless a step, hypothesis or pin is selected. */
 export function CommentBox({ incident, view }: { incident: Incident; view: IncidentView }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const [about, setAbout] = useState("incident ");
   const [round, setRound] = useState(0);
   const add = useAddComment(incident, () => setRound((n) => n + 1));
@@ -23,11 +23,11 @@ export function CommentBox({ incident, view }: { incident: Incident; view: Incid
     { value: "incident ", label: t("incidents.comments.whole") },
     ...incident.steps.map((step) => ({
       value: `step ${step.key}`,
-      label: `${stepNumber(view, step.key)} ${pick(step.question)}`,
+      label: `${stepNumber(view, step.key)} ${localize(step.question)}`,
     })),
     ...incident.hypotheses.map((hypothesis) => ({
       value: `hypothesis ${hypothesis.key}`,
-      label: pick(hypothesis.summary) || hypothesis.key,
+      label: localize(hypothesis.summary) || hypothesis.key,
     })),
     ...incident.pins.map((pin, n) => ({
       value: `pin ${pin.id}`,
@@ -81,8 +81,8 @@ function CommentField({ incident, first, pending, error, send, cancel }: FieldPr
   const [closed, setClosed] = useState(false);
   const area = useRef<HTMLTextAreaElement>(null);
   const list = useId();
-  const typed = mentionPrefix(text, caret);
-  const people = usePeople(incident.id, typed !== undefined);
+  const typed = findMentionPrefix(text, caret);
+  const people = useMentionableUsers(incident.id, typed !== undefined);
   const offered =
     typed && !closed
       ? (people.data ?? [])
@@ -146,7 +146,12 @@ function CommentField({ incident, first, pending, error, send, cancel }: FieldPr
         onKeyDown={onKey}
       />
       {offered.length > 0 && (
-        <div id={list} role="listbox" aria-label={t("incidents.comments.people")} className={classes.offered}>
+        <div
+          id={list}
+          role="listbox"
+          aria-label={t("incidents.comments.people")}
+          className={classes.suggestions}
+        >
           {offered.map((item, n) => (
             <button
               key={item.id}
@@ -155,7 +160,7 @@ function CommentField({ incident, first, pending, error, send, cancel }: FieldPr
               role="option"
               tabIndex={-1}
               aria-selected={n === at}
-              className={classes.offer}
+              className={classes.suggestion}
               onMouseDown={(event) => {
                 event.preventDefault();
                 take(item.name);

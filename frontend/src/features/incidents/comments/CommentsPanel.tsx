@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
 import type { Comment, CommentAbout, Incident } from "../../../client/models";
-import { EmptyState, ErrorLine, Loaded, RowSkeleton } from "../../../components/EmptyState";
+import { EmptyState, ErrorLine, QueryContent, RowSkeleton } from "../../../components/EmptyState";
 import { type CommentPart, splitComment } from "../../../core/incidents/comment";
 import { useComments, useEditComment, useWithdrawComment } from "../../../lib/incidents/comments";
 import { useLocalized } from "../../../lib/text/i18n";
@@ -22,7 +22,7 @@ export function CommentsPanel({ incident, view }: { incident: Incident; view: In
   return (
     <div className={classes.comments}>
       {incident.permissions.comment && <CommentBox incident={incident} view={view} />}
-      <Loaded query={query} skeleton={<RowSkeleton rows={4} height={56} />}>
+      <QueryContent query={query} skeleton={<RowSkeleton rows={4} height={56} />}>
         {({ items, next }) =>
           items.length === 0 ? (
             <EmptyState title={t("incidents.comments.none")}>{t("incidents.comments.noneText")}</EmptyState>
@@ -34,7 +34,7 @@ export function CommentsPanel({ incident, view }: { incident: Incident; view: In
                 ))}
               </ol>
               {!all && items.length > FIRST_COUNT && (
-                <Button variant="default" className={classes.all} onClick={() => setAll(true)}>
+                <Button variant="default" className={classes.showAll} onClick={() => setAll(true)}>
                   {t("incidents.comments.all", { count: items.length })}
                 </Button>
               )}
@@ -44,7 +44,7 @@ export function CommentsPanel({ incident, view }: { incident: Incident; view: In
             </>
           )
         }
-      </Loaded>
+      </QueryContent>
     </div>
   );
 }
@@ -87,7 +87,7 @@ function CommentItem({ incident, view, comment }: Props) {
       {editing ? (
         <EditComment incident={incident} comment={comment} done={() => setEditing(false)} />
       ) : comment.withdrawn_at ? (
-        <p className={classes.gone}>
+        <p className={classes.withdrawn}>
           {t("incidents.comments.gone", {
             who: comment.withdrawn_by?.name ?? "",
             at: time.iso(comment.withdrawn_at),
@@ -166,13 +166,13 @@ interface AboutProps {
 /** Subject of a comment: a button that opens its step or the pins, or the summary of its hypothesis. */
 function CommentSubject({ incident, view, about, at }: AboutProps) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   if (about === "incident") return null;
   const step = incident.steps.find((step) => step.key === at);
   if (about === "step")
     return (
       <button type="button" className={classes.about} onClick={() => view.choose(at)}>
-        {step ? `${stepNumber(view, at)} ${pick(step.question)}` : at}
+        {step ? `${stepNumber(view, at)} ${localize(step.question)}` : at}
       </button>
     );
   if (about === "pin")
@@ -187,7 +187,7 @@ function CommentSubject({ incident, view, about, at }: AboutProps) {
     );
   return (
     <span className={classes.about}>
-      {pick(incident.hypotheses.find((hypothesis) => hypothesis.key === at)?.summary) || at}
+      {localize(incident.hypotheses.find((hypothesis) => hypothesis.key === at)?.summary) || at}
     </span>
   );
 }

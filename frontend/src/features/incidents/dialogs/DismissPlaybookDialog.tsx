@@ -1,9 +1,7 @@
 import { Textarea } from "@mantine/core";
 import { useState } from "react";
-import type { Incident } from "../../../client/models";
-import { Tag } from "../../../components/StatusIcon";
 import { playbookIdOf } from "../../../core/incidents/chain";
-import { useWrite } from "../../../lib/incidents/incidents";
+import { useIncidentWrite } from "../../../lib/incidents/incidents";
 import { useLocalized } from "../../../lib/text/i18n";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "../page/Incidents.module.css";
@@ -13,9 +11,9 @@ import type { IncidentDialogProps } from "./types";
 /** Dialog that dismisses a playbook; it lists the open steps that are skipped. */
 export function DismissPlaybookDialog({ incident, view, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const [reason, setReason] = useState("");
-  const write = useWrite(incident, onClose, true);
+  const write = useIncidentWrite(incident, onClose, true);
   const book = incident.playbooks.find((playbook) => playbook.id === view.what);
   if (!book) return null;
   const open = incident.gaps.filter((key) => playbookIdOf(key) === book.id);
@@ -35,12 +33,12 @@ export function DismissPlaybookDialog({ incident, view, onClose }: IncidentDialo
       }
       onClose={onClose}
     >
-      <p className={classes.summary}>{pick(book.title)}</p>
+      <p className={classes.summary}>{localize(book.title)}</p>
       <p className={classes.hint}>{t("incidents.dismissal.text")}</p>
       {open.length > 0 && (
         <ul className={classes.changes} aria-label={t("incidents.refusal.steps")}>
           {open.map((key) => (
-            <li key={key}>{pick(incident.steps.find((step) => step.key === key)?.question)}</li>
+            <li key={key}>{localize(incident.steps.find((step) => step.key === key)?.question)}</li>
           ))}
         </ul>
       )}
@@ -54,17 +52,4 @@ export function DismissPlaybookDialog({ incident, view, onClose }: IncidentDialo
       />
     </IncidentForm>
   );
-}
-
-/** State of a dismissed or refuted playbook, with the reason as tooltip. */
-export function PlaybookStateTag({ playbook }: { playbook: Incident["playbooks"][number] | undefined }) {
-  const { t } = useTranslation();
-  if (!playbook || playbook.state === "active") return null;
-  const why = playbook.dismissed
-    ? t("incidents.dismissal.by", {
-        name: playbook.dismissed.by?.name ?? "–",
-        reason: playbook.dismissed.reason,
-      })
-    : t("incidents.dismissal.refutedText");
-  return <Tag title={why}>{t(`incidents.dismissal.state.${playbook.state}`)}</Tag>;
 }

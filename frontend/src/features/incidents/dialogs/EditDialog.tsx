@@ -1,7 +1,7 @@
 import { Select, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { TimeField } from "../../../components/fields/TimeField";
-import { useWrite } from "../../../lib/incidents/incidents";
+import { useIncidentWrite } from "../../../lib/incidents/incidents";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { toSymptomBody, toSymptomDraft } from "../list/incidentDraft";
 import { SymptomFields } from "../list/SymptomFields";
@@ -12,7 +12,7 @@ import type { IncidentDialogProps } from "./types";
 /** Dialog that edits title, severity, symptom and time window of an incident. */
 export function EditDialog({ incident, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
-  const write = useWrite(incident, onClose, true);
+  const write = useIncidentWrite(incident, onClose, true);
   const [title, setTitle] = useState(incident.title);
   const [severity, setSeverity] = useState(String(incident.severity));
   const [symptom, setSymptom] = useState(() => toSymptomDraft(incident.symptom));
@@ -60,7 +60,7 @@ export function EditDialog({ incident, onClose }: IncidentDialogProps) {
         />
       </div>
       <SymptomFields value={symptom} onChange={setSymptom} />
-      <div className={classes.two}>
+      <div className={classes.twoColumns}>
         <TimeField label={t("incidents.edit.from")} required value={from} onChange={setFrom} />
         <TimeField label={t("incidents.edit.to")} value={to} onChange={setTo} />
       </div>

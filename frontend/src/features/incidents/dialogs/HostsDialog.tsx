@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { useWrite } from "../../../lib/incidents/incidents";
+import { useIncidentWrite } from "../../../lib/incidents/incidents";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { HostFields } from "../list/HostFields";
 import { type HostDraft, toHostBody } from "../list/incidentDraft";
@@ -12,10 +12,10 @@ export function HostsDialog({ incident, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
   const [hosts, setHosts] = useState<readonly HostDraft[]>([]);
   const [playbooks, setPlaybooks] = useState<readonly string[]>([]);
-  const second = useWrite(incident, onClose);
+  const second = useIncidentWrite(incident, onClose);
   const addPlaybooks = (version?: number) =>
     second.send({ method: "POST", path: "/playbooks", body: { playbooks: [...playbooks] } }, version);
-  const write = useWrite(
+  const write = useIncidentWrite(
     incident,
     (now) => (playbooks.length > 0 ? addPlaybooks(now?.version) : onClose()),
     true,
@@ -35,13 +35,13 @@ export function HostsDialog({ incident, onClose }: IncidentDialogProps) {
       }
       onClose={onClose}
     >
-      <HostFields hosts={hosts} onChange={setHosts} without={incident.hosts.map((host) => host.id)} />
+      <HostFields hosts={hosts} onChange={setHosts} excludedIds={incident.hosts.map((host) => host.id)} />
       <PlaybookSelect
         chosen={playbooks}
         onChange={setPlaybooks}
-        words={`${incident.title} ${incident.symptom.description}`}
+        symptomText={`${incident.title} ${incident.symptom.description}`}
         causes={incident.causes.map((cause) => cause.cause)}
-        without={incident.playbooks.filter((playbook) => playbook.current).map((playbook) => playbook.id)}
+        excludedIds={incident.playbooks.filter((playbook) => playbook.current).map((playbook) => playbook.id)}
       />
     </IncidentForm>
   );

@@ -1,6 +1,6 @@
 import { Select, Textarea } from "@mantine/core";
 import { useMemo, useState } from "react";
-import { useWrite } from "../../../lib/incidents/incidents";
+import { useIncidentWrite } from "../../../lib/incidents/incidents";
 import { useCauses, useMetrics } from "../../../lib/queries";
 import { useNames } from "../../../lib/text/useNames";
 import { useTranslation } from "../../../lib/text/useTranslation";
@@ -29,7 +29,7 @@ export function HypothesisDialog({ incident, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
   const names = useNames();
   const causes = useCauses().data;
-  const write = useWrite(incident, onClose, true);
+  const write = useIncidentWrite(incident, onClose, true);
   const [summary, setSummary] = useState("");
   const [cause, setCause] = useState<string | null>(null);
   const [read, setRead] = useState<string | null>(null);
@@ -74,7 +74,7 @@ export function HypothesisDialog({ incident, onClose }: IncidentDialogProps) {
         searchable
         clearable
       />
-      <div className={classes.two}>
+      <div className={classes.twoColumns}>
         <Select
           label={t("incidents.hypothesis.primary")}
           description={t("incidents.hypothesis.primaryText")}

@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import type { ReactNode } from "react";
 import type { Incident } from "../../../client/models";
 import { Dialog } from "../../../components/Dialog";
-import type { WriteState } from "../../../lib/incidents/incidents";
+import type { IncidentWrite } from "../../../lib/incidents/incidents";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { EditConflict } from "../page/EditConflict";
 import classes from "../page/Incidents.module.css";
@@ -10,7 +10,7 @@ import { TransitionError } from "./TransitionError";
 
 interface Props {
   incident: Incident;
-  write: WriteState;
+  write: IncidentWrite;
   title: string;
   submit: string;
   ready?: boolean;

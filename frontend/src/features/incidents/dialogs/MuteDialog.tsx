@@ -4,7 +4,7 @@ import { Dialog } from "../../../components/Dialog";
 import { ErrorLine } from "../../../components/EmptyState";
 import { TimeField } from "../../../components/fields/TimeField";
 import { incidentKeys } from "../../../lib/incidents/incidents";
-import { keys, post, useAction } from "../../../lib/queries";
+import { post, queryKeys, useAction } from "../../../lib/queries";
 import { useNames } from "../../../lib/text/useNames";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "../page/Incidents.module.css";
@@ -26,7 +26,7 @@ export function MuteDialog({ view, onClose }: IncidentDialogProps) {
         reason: reason.trim(),
         expires_at: until,
       }),
-    [incidentKeys.all, keys.hosts],
+    [incidentKeys.all, queryKeys.hosts],
     onClose,
   );
   return (

@@ -3,7 +3,7 @@ import { useState } from "react";
 import type { Incident } from "../../../client/models";
 import { ErrorLine } from "../../../components/EmptyState";
 import { playbookIdOf } from "../../../core/incidents/chain";
-import { useWrite } from "../../../lib/incidents/incidents";
+import { useIncidentWrite } from "../../../lib/incidents/incidents";
 import { useLocalized } from "../../../lib/text/i18n";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { canDismissPlaybook } from "../chain/playbookState";
@@ -15,7 +15,7 @@ interface Props {
   onStep?: (key: string) => void;
 }
 
-const REASON_LEAST = 3;
+const MIN_REASON_LENGTH = 3;
 
 /** Open steps that block a state change, by playbook. Steps can be opened, or selected and waived with a reason. */
 export function OpenStepsPanel({ incident, onStep }: Props) {
@@ -32,16 +32,16 @@ export function OpenStepsPanel({ incident, onStep }: Props) {
 
 function OpenPlaybook({ incident, book, onStep }: Props & { book: string }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
-  const write = useWrite(incident);
+  const localize = useLocalized();
+  const write = useIncidentWrite(incident);
   const [reason, setReason] = useState("");
   const [without, setWithout] = useState<readonly string[]>([]);
   const steps = incident.gaps.filter((key) => playbookIdOf(key) === book);
   const chosen = steps.filter((key) => !without.includes(key));
   const title =
-    pick(incident.playbooks.find((playbook) => playbook.id === book)?.title) || t("incidents.ownCause");
+    localize(incident.playbooks.find((playbook) => playbook.id === book)?.title) || t("incidents.ownCause");
   const text = reason.trim();
-  const ready = text.length >= REASON_LEAST;
+  const ready = text.length >= MIN_REASON_LENGTH;
   const waive = () => write.send({ method: "POST", path: "/waivers", body: { steps: chosen, reason: text } });
   const dismissPlaybook = () =>
     write.send({ method: "PATCH", path: `/playbooks/${book}`, body: { dismissed: true, reason: text } });
@@ -105,11 +105,11 @@ interface ChoiceProps extends Props {
 /** Checkboxes of steps, labeled with their questions. */
 export function StepCheckboxes({ incident, steps, chosen, onChange, onStep }: ChoiceProps) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   return (
     <ul className={classes.openSteps}>
       {steps.map((key) => {
-        const question = pick(incident.steps.find((step) => step.key === key)?.question) || key;
+        const question = localize(incident.steps.find((step) => step.key === key)?.question) || key;
         return (
           <li key={key}>
             <Checkbox

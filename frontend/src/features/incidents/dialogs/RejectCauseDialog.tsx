@@ -1,6 +1,6 @@
 import { Checkbox, Select, Textarea } from "@mantine/core";
 import { useState } from "react";
-import { useWrite } from "../../../lib/incidents/incidents";
+import { useIncidentWrite } from "../../../lib/incidents/incidents";
 import { useCauses } from "../../../lib/queries";
 import { useNames } from "../../../lib/text/useNames";
 import { useTranslation } from "../../../lib/text/useTranslation";
@@ -15,7 +15,7 @@ export function RejectCauseDialog({ incident, view, onClose }: IncidentDialogPro
   const { t } = useTranslation();
   const names = useNames();
   const causes = useCauses().data;
-  const write = useWrite(incident, onClose, true);
+  const write = useIncidentWrite(incident, onClose, true);
   const [truth, setTruth] = useState<string | null>(null);
   const [note, setNote] = useState("");
   const [pins, setPins] = useState<readonly string[]>([]);
@@ -40,7 +40,7 @@ export function RejectCauseDialog({ incident, view, onClose }: IncidentDialogPro
       <p className={classes.summary}>{names.cause(view.what)}</p>
       <p className={classes.hint}>{t("incidents.rejection.text")}</p>
       <Select
-        label={t("incidents.rejection.truth")}
+        label={t("incidents.rejection.actualCauseLabel")}
         placeholder={t("incidents.rejection.unknown")}
         data={[...(causes?.keys() ?? [])]
           .filter((item) => item !== view.what)
@@ -60,7 +60,7 @@ export function RejectCauseDialog({ incident, view, onClose }: IncidentDialogPro
       />
       {unproven && <p className={classes.hint}>{t("incidents.rejection.needsPin")}</p>}
       {incident.pins.length > 0 && (
-        <fieldset className={evidence.cites}>
+        <fieldset className={evidence.pinChoices}>
           <legend>{t("incidents.verdict.cites")}</legend>
           <ul className={evidence.list}>
             {incident.pins.map((pin) => (

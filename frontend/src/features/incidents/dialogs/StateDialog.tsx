@@ -1,6 +1,6 @@
 import { Textarea } from "@mantine/core";
 import { useState } from "react";
-import { useWrite } from "../../../lib/incidents/incidents";
+import { useIncidentWrite } from "../../../lib/incidents/incidents";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import type { IncidentState } from "../api";
 import { INCIDENT_STATES } from "../api";
@@ -11,7 +11,7 @@ import type { IncidentDialogProps } from "./types";
 /** Dialog that changes the state of an incident. A return to an earlier state requires a reason. */
 export function StateDialog({ incident, view, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
-  const write = useWrite(incident, onClose);
+  const write = useIncidentWrite(incident, onClose);
   const [reason, setReason] = useState("");
   const to = INCIDENT_STATES.find((incidentState) => incidentState === view.what) as
     | IncidentState

@@ -12,14 +12,14 @@ interface Props {
   onStep?: (key: string) => void;
 }
 
-const STEPS_OPEN = "incident.steps_open";
+const STEPS_OPEN_KEY = "incident.steps_open";
 
 /** Error of a request; if open steps block a state change, a list to answer, waive or dismiss them. */
 export function TransitionError({ incident, error, onStep }: Props) {
   const { t } = useTranslation();
   const words = useIncidentText(incident);
   if (!error) return null;
-  const open = error instanceof ApiError && error.sentence?.key === STEPS_OPEN;
+  const open = error instanceof ApiError && error.sentence?.key === STEPS_OPEN_KEY;
   return (
     <div className={classes.refusal}>
       {open ? (

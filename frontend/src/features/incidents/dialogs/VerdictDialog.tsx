@@ -1,7 +1,7 @@
 import { Checkbox, SegmentedControl, Select, Textarea } from "@mantine/core";
 import { useState } from "react";
 import { VERDICT_STATES, VerdictIcon } from "../../../components/VerdictIcon";
-import { useWrite } from "../../../lib/incidents/incidents";
+import { useIncidentWrite } from "../../../lib/incidents/incidents";
 import { useLocalized } from "../../../lib/text/i18n";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { PinItem } from "../../../widgets/pins/PinItem";
@@ -10,16 +10,16 @@ import { IncidentForm } from "./IncidentForm";
 import type { IncidentDialogProps } from "./types";
 
 const VERDICTS = ["supports", "refutes", "inconclusive"] as const;
-const ALL = "all";
+const ALL_HOSTS = "all";
 
 /** Dialog that records a user's verdict on a step, with host and pins. The server rejects a verdict without pins. */
 export function VerdictDialog({ incident, view, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const { step, host } = view;
-  const write = useWrite(incident, onClose, true);
+  const write = useIncidentWrite(incident, onClose, true);
   const [verdict, setVerdict] = useState<(typeof VERDICTS)[number]>("supports");
-  const [on, setOn] = useState(host?.id ?? ALL);
+  const [on, setOn] = useState(host?.id ?? ALL_HOSTS);
   const [note, setNote] = useState("");
   const own = incident.pins.filter((pin) => pin.step === step?.key);
   const others = incident.pins.filter((pin) => pin.step !== step?.key);
@@ -29,7 +29,7 @@ export function VerdictDialog({ incident, view, onClose }: IncidentDialogProps) 
     <IncidentForm
       incident={incident}
       write={write}
-      title={t("incidents.verdict.give")}
+      title={t("incidents.verdict.set")}
       submit={t("incidents.verdict.send")}
       ready={step !== undefined}
       onSubmit={() =>
@@ -37,12 +37,12 @@ export function VerdictDialog({ incident, view, onClose }: IncidentDialogProps) 
         write.send({
           method: "POST",
           path: "/verdicts",
-          body: { step: step.key, host_id: on === ALL ? null : on, verdict, pins, note: note.trim() },
+          body: { step: step.key, host_id: on === ALL_HOSTS ? null : on, verdict, pins, note: note.trim() },
         })
       }
       onClose={onClose}
     >
-      <p className={classes.asks}>{pick(step?.question)}</p>
+      <p className={classes.question}>{localize(step?.question)}</p>
       <SegmentedControl
         aria-label={t("incidents.verdict.label")}
         value={verdict}
@@ -51,7 +51,7 @@ export function VerdictDialog({ incident, view, onClose }: IncidentDialogProps) 
           value: verdict,
           label: (
             <span className={classes.choice}>
-              <VerdictIcon look={VERDICT_STATES[verdict]} /> {t(`playbooks.verdict.${verdict}`)}
+              <VerdictIcon verdict={VERDICT_STATES[verdict]} /> {t(`playbooks.verdict.${verdict}`)}
             </span>
           ),
         }))}
@@ -62,11 +62,11 @@ export function VerdictDialog({ incident, view, onClose }: IncidentDialogProps) 
         allowDeselect={false}
         data={[
           ...incident.hosts.map((host) => ({ value: host.id, label: host.name })),
-          { value: ALL, label: t("incidents.verdict.allHosts") },
+          { value: ALL_HOSTS, label: t("incidents.verdict.allHosts") },
         ]}
-        onChange={(value) => setOn(value ?? ALL)}
+        onChange={(value) => setOn(value ?? ALL_HOSTS)}
       />
-      <fieldset className={classes.cites}>
+      <fieldset className={classes.pinChoices}>
         <legend>{t("incidents.verdict.cites")}</legend>
         {incident.pins.length === 0 && <p className="dim">{t("incidents.verdict.noPins")}</p>}
         <ul className={classes.list}>

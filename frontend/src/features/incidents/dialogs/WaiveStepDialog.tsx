@@ -1,11 +1,9 @@
 import { Textarea } from "@mantine/core";
 import { useState } from "react";
-import type { Incident } from "../../../client/models";
 import { playbookIdOf } from "../../../core/incidents/chain";
-import { useWrite } from "../../../lib/incidents/incidents";
+import { useIncidentWrite } from "../../../lib/incidents/incidents";
 import { useLocalized } from "../../../lib/text/i18n";
 import { useTranslation } from "../../../lib/text/useTranslation";
-import type { IncidentStep } from "../api";
 import classes from "../evidence/Evidence.module.css";
 import { IncidentForm } from "./IncidentForm";
 import { StepCheckboxes } from "./OpenStepsPanel";
@@ -14,9 +12,9 @@ import type { IncidentDialogProps } from "./types";
 /** Dialog that waives a step with a reason, and optionally other open steps of its playbook. */
 export function WaiveStepDialog({ incident, view, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const [reason, setReason] = useState("");
-  const write = useWrite(incident, onClose, true);
+  const write = useIncidentWrite(incident, onClose, true);
   const { step } = view;
   const [more, setMore] = useState<readonly string[]>([]);
   const others = incident.gaps.filter((key) => key !== step?.key && playbookIdOf(key) === step?.playbook);
@@ -33,7 +31,7 @@ export function WaiveStepDialog({ incident, view, onClose }: IncidentDialogProps
       }
       onClose={onClose}
     >
-      <p className={classes.asks}>{pick(step?.question)}</p>
+      <p className={classes.question}>{localize(step?.question)}</p>
       {others.length > 0 && (
         <>
           <p className={classes.about}>{t("incidents.step.waiveMore")}</p>
@@ -50,19 +48,5 @@ export function WaiveStepDialog({ incident, view, onClose }: IncidentDialogProps
         data-autofocus
       />
     </IncidentForm>
-  );
-}
-
-/** Waiver of a step: the user and the reason. */
-export function WaiverNote({ incident, step }: { incident: Incident; step: IncidentStep }) {
-  const { t } = useTranslation();
-  if (!step.waived) return null;
-  return (
-    <p className={classes.waived}>
-      {t("incidents.step.waivedBy", {
-        name: step.waived.by?.name ?? incident.origin?.authors[step.key] ?? "–",
-        reason: step.waived.reason,
-      })}
-    </p>
   );
 }

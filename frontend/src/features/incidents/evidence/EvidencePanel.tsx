@@ -10,7 +10,6 @@ import { useTranslation } from "../../../lib/text/useTranslation";
 import { FindingRow } from "../../../widgets/findings/FindingRow";
 import { PinItem } from "../../../widgets/pins/PinItem";
 import type { HostAnswer, IncidentStep } from "../api";
-import { WaiverNote } from "../dialogs/WaiveStepDialog";
 import { HostPicker } from "../page/HostPicker";
 import { findHypothesis, type IncidentView, stepNumber } from "../page/useIncidentView";
 import classes from "./Evidence.module.css";
@@ -19,6 +18,7 @@ import { PinSelectionButton } from "./PinSelectionButton";
 import { RuleExplanation } from "./RuleExplanation";
 import { StepViews } from "./StepViews";
 import { VerdictNote } from "./VerdictNote";
+import { WaiverNote } from "./WaiverNote";
 
 interface Props {
   incident: Incident;
@@ -28,7 +28,7 @@ interface Props {
 /** Selected step: question, verdict per host with its numbers, disagreements, source views and pins. */
 export function EvidencePanel({ incident, view }: Props) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const { step, answer } = view;
   if (!step) return <EmptyState title={t("incidents.step.none")}>{t("incidents.step.noneText")}</EmptyState>;
   const about = findHypothesis(incident, step);
@@ -36,9 +36,9 @@ export function EvidencePanel({ incident, view }: Props) {
   return (
     <div className={classes.evidence}>
       <header className={classes.head}>
-        <h2 className={classes.asks}>
-          <span className="num dim">{stepNumber(view, step.key)}</span> {pick(step.question)}{" "}
-          <span className={classes.about} title={about ? pick(about.summary) : undefined}>
+        <h2 className={classes.question}>
+          <span className="num dim">{stepNumber(view, step.key)}</span> {localize(step.question)}{" "}
+          <span className={classes.about} title={about ? localize(about.summary) : undefined}>
             {about?.sign ?? t(`playbooks.gate.${step.about as "symptom"}`, { defaultValue: step.about })}
           </span>
         </h2>
@@ -46,7 +46,7 @@ export function EvidencePanel({ incident, view }: Props) {
           <PinSelectionButton incident={incident} view={view} />
           {incident.permissions.edit && (
             <Button size="compact-sm" variant="default" onClick={() => view.set({ dialog: "verdict" })}>
-              {t("incidents.verdict.give")}
+              {t("incidents.verdict.set")}
             </Button>
           )}
           {incident.permissions.edit && gap && (
@@ -61,15 +61,15 @@ export function EvidencePanel({ incident, view }: Props) {
       {answer ? (
         <StepAnswer incident={incident} view={view} step={step} answer={answer} gap={gap} />
       ) : (
-        <CommandLine
-          look="absent"
+        <VerdictLine
+          verdict="absent"
           word={t("playbooks.verdict.not_collected")}
-          why={t("incidents.step.notAsked")}
+          why={t("incidents.step.notEvaluated")}
         />
       )}
       <RuleExplanation step={step} />
       {step.instructions && (
-        <p className={classes.look}>
+        <p className={classes.instructions}>
           <span className="dim">{t("playbooks.person")}</span> <PlaybookText text={step.instructions} />
         </p>
       )}
@@ -79,11 +79,11 @@ export function EvidencePanel({ incident, view }: Props) {
   );
 }
 
-function CommandLine({ look, word, why }: { look: VerdictState; word: string; why: string }) {
+function VerdictLine({ verdict, word, why }: { verdict: VerdictState; word: string; why: string }) {
   return (
-    <p className={classes.verdict} data-look={look}>
-      <VerdictIcon look={look} /> <strong>{word}</strong>
-      {why && <span className={classes.why}>{why}</span>}
+    <p className={classes.verdict} data-look={verdict}>
+      <VerdictIcon verdict={verdict} /> <strong>{word}</strong>
+      {why && <span className={classes.reason}>{why}</span>}
     </p>
   );
 }
@@ -106,17 +106,17 @@ interface StepAnswerProps extends Props {
 
 function StepAnswer({ incident, view, step, answer, gap }: StepAnswerProps) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const names = useNames();
   const unsettled =
     answer.verdict === "inconclusive" && answer.by === "rule"
       ? t(
           answer.findings[0]?.state === "matched"
-            ? "playbooks.unsettled.matched"
-            : "playbooks.unsettled.not_matched",
+            ? "playbooks.notConclusive.matched"
+            : "playbooks.notConclusive.not_matched",
         )
       : "";
-  const why = answer.reason ? sentence(names.reason(answer.reason)) : unsettled;
+  const why = answer.reason ? formatMessage(names.reason(answer.reason)) : unsettled;
   const waits = !step.finding && answer.by === "none";
   const opposite = step.hosts
     .filter((item) => item.verdict === OPPOSITE[answer.verdict])
@@ -125,8 +125,8 @@ function StepAnswer({ incident, view, step, answer, gap }: StepAnswerProps) {
   const rest = answer.findings.slice(MAX_FINDINGS);
   return (
     <>
-      <CommandLine
-        look={VERDICT_STATES[answer.verdict]}
+      <VerdictLine
+        verdict={VERDICT_STATES[answer.verdict]}
         word={`${gap ? `${t("playbooks.gap")}: ` : ""}${t(waits ? "playbooks.verdict.person" : `playbooks.verdict.${answer.verdict}`)}`}
         why={waits ? "" : why}
       />
@@ -147,7 +147,7 @@ function StepAnswer({ incident, view, step, answer, gap }: StepAnswerProps) {
       )}
       {visible.map((finding, i) => (
         <div key={`${finding.rule}${i}`} className={classes.finding}>
-          <FindingRow finding={finding} look={FINDING_VERDICTS[finding.state]} />
+          <FindingRow finding={finding} verdict={FINDING_VERDICTS[finding.state]} />
           {incident.permissions.mute && finding.state === "matched" && (
             <button
               type="button"
@@ -165,7 +165,7 @@ function StepAnswer({ incident, view, step, answer, gap }: StepAnswerProps) {
             <FindingRow
               key={`${finding.rule}${i}`}
               finding={finding}
-              look={FINDING_VERDICTS[finding.state]}
+              verdict={FINDING_VERDICTS[finding.state]}
             />
           ))}
         </Collapsible>
@@ -182,7 +182,7 @@ function StepPins({ incident, step }: { incident: Incident; step: IncidentStep }
   if (pins.length === 0) return null;
   return (
     <>
-      <h3 className={classes.sub}>{t("incidents.pane.pins")}</h3>
+      <h3 className={classes.subheading}>{t("incidents.pane.pins")}</h3>
       <ul className={classes.list}>
         {pins.map((pin) => (
           <PinItem key={pin.id} incident={incident} pin={pin} />

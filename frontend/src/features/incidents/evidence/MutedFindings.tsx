@@ -23,7 +23,7 @@ export function MutedFindings({ incident, answer }: { incident: Incident; answer
         const mute = mutes.find((each) => each.rule === finding.rule);
         return (
           <div key={`${finding.rule}${i}`}>
-            <FindingRow finding={finding} look="context" />
+            <FindingRow finding={finding} verdict="context" />
             {mute && (
               <p className={classes.meaning}>
                 <span>{t("incidents.mute.why", { name: mute.by?.name ?? "–", reason: mute.reason })}</span>

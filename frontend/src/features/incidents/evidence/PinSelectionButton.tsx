@@ -5,7 +5,7 @@ import { ErrorLine } from "../../../components/EmptyState";
 import { StatusIcon } from "../../../components/StatusIcon";
 import { formatSearch } from "../../../core/search";
 import { isoToNs } from "../../../core/time/clock";
-import { formatRange, padded, type Range } from "../../../core/time/range";
+import { formatRange, padRange, type Range } from "../../../core/time/range";
 import { type PinDraft, usePin } from "../../../lib/incidents/usePin";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { useTimeState } from "../../../lib/urlState";
@@ -39,7 +39,7 @@ export function currentPinTarget(
           from_ns: Math.round(brush.from),
           to_ns: Math.round(brush.to),
         },
-        view: `/hosts/${host.id}${formatSearch({ b: formatRange(brush), t: formatRange(padded(brush, 0.5)) })}`,
+        view: `/hosts/${host.id}${formatSearch({ b: formatRange(brush), t: formatRange(padRange(brush, 0.5)) })}`,
       };
   }
   const place = answer?.findings

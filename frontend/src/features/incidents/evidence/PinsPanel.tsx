@@ -9,7 +9,7 @@ import classes from "./Evidence.module.css";
 /** All pins, newest first; each links to its source view and shows whether the source is unchanged. */
 export function PinsPanel({ incident, view }: { incident: Incident; view: IncidentView }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   if (incident.pins.length === 0)
     return <EmptyState title={t("incidents.pin.none")}>{t("incidents.pin.noneText")}</EmptyState>;
   return (
@@ -26,7 +26,7 @@ export function PinsPanel({ incident, view }: { incident: Incident; view: Incide
               action={
                 step && (
                   <button type="button" className={classes.mute} onClick={() => view.choose(step.key)}>
-                    {stepNumber(view, step.key)} {pick(step.question)}
+                    {stepNumber(view, step.key)} {localize(step.question)}
                   </button>
                 )
               }

@@ -24,11 +24,11 @@ export function RuleExplanation({ step }: { step: IncidentStep }) {
             </Link>
           </span>
           <span>
-            {t("playbooks.matched")} <VerdictIcon look={VERDICT_STATES[own.matched]} />{" "}
+            {t("playbooks.matched")} <VerdictIcon verdict={VERDICT_STATES[own.matched]} />{" "}
             {t(`playbooks.verdict.${own.matched}`)}
           </span>
           <span>
-            {t("playbooks.not_matched")} <VerdictIcon look={VERDICT_STATES[own.not_matched]} />{" "}
+            {t("playbooks.not_matched")} <VerdictIcon verdict={VERDICT_STATES[own.not_matched]} />{" "}
             {t(`playbooks.verdict.${own.not_matched}`)}
           </span>
           <Link to="/playbooks" search={{ playbook: step.playbook }} hash={`step-${step.step}`}>

@@ -1,17 +1,27 @@
+import { lazy } from "react";
 import { ButtonLink, Link } from "../../../components/Link";
+import { NearViewport } from "../../../components/NearViewport";
 import type { Search } from "../../../core/search";
-import { formatRange, padded } from "../../../core/time/range";
+import { formatRange, padRange } from "../../../core/time/range";
 import { useRun } from "../../../lib/queries";
 import { useNames } from "../../../lib/text/useNames";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { CitedLines } from "../../../widgets/artifact-lines/CitedLines";
 import { CitedRows } from "../../../widgets/artifact-lines/CitedRows";
-import { RunCharts } from "../../../widgets/charts/RunCharts";
-import { ProfilePreview } from "../../../widgets/flame-graph/ProfilePreview";
 import type { Cited, HostAnswer } from "../api";
 import classes from "./Evidence.module.css";
 
+const RunCharts = lazy(() =>
+  import("../../../widgets/charts/RunCharts").then((m) => ({ default: m.RunCharts })),
+);
+const ProfilePreview = lazy(() =>
+  import("../../../widgets/flame-graph/ProfilePreview").then((m) => ({ default: m.ProfilePreview })),
+);
+
 const MAX_VIEWS = 2;
+/** Heights in px of the skeletons of charts and of a flame graph. */
+const CHARTS_PX = 240;
+const PREVIEW_PX = 240;
 
 /** Return the cited artifacts of an answer, each once with all its cited lines. */
 function listStepViews(answer: HostAnswer): Cited[] {
@@ -47,7 +57,10 @@ export function StepViews({ answer }: { answer: HostAnswer }) {
               size="compact-xs"
               variant="default"
               to="."
-              search={(before: Search): Search => ({ ...before, t: formatRange(padded({ from, to }, 0.15)) })}
+              search={(before: Search): Search => ({
+                ...before,
+                t: formatRange(padRange({ from, to }, 0.15)),
+              })}
               resetScroll={false}
             >
               {t("incidents.views.time")}
@@ -74,13 +87,15 @@ export function StepViews({ answer }: { answer: HostAnswer }) {
           )}
         </p>
       )}
-      {rules.length > 0 && run && <RunCharts runId={run.id} findings={rules} isRelated />}
+      {rules.length > 0 && run && (
+        <NearViewport height={CHARTS_PX}>
+          <RunCharts runId={run.id} findings={rules} isRelated />
+        </NearViewport>
+      )}
       {profileCitation && (
-        <ProfilePreview
-          key={profileCitation.profile}
-          profile={profileCitation.profile ?? ""}
-          frame={profileCitation.frame ?? ""}
-        />
+        <NearViewport key={profileCitation.profile} height={PREVIEW_PX}>
+          <ProfilePreview profile={profileCitation.profile ?? ""} frame={profileCitation.frame ?? ""} />
+        </NearViewport>
       )}
       {run?.tables.map((table) => {
         const lines = places.find((source) => source.artifact === table.artifact_id)?.lines;

@@ -3,7 +3,7 @@ import type { Incident } from "../../../client/models";
 import { ErrorLine } from "../../../components/EmptyState";
 import { RelativeTime } from "../../../components/text/RelativeTime";
 import { VERDICT_STATES, VerdictIcon } from "../../../components/VerdictIcon";
-import { useWrite } from "../../../lib/incidents/incidents";
+import { useIncidentWrite } from "../../../lib/incidents/incidents";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { PinItem } from "../../../widgets/pins/PinItem";
 import type { HostAnswer, PersonVerdict } from "../api";
@@ -14,12 +14,12 @@ import classes from "./Evidence.module.css";
 export function VerdictNote(props: { incident: Incident; answer: HostAnswer; person: PersonVerdict }) {
   const { incident, person } = props;
   const { t } = useTranslation();
-  const write = useWrite(incident);
+  const write = useIncidentWrite(incident);
   const pins = incident.pins.filter((pin) => person.pins.includes(pin.id));
   return (
     <div className={classes.person}>
       <p className={classes.verdict}>
-        <VerdictIcon look={VERDICT_STATES[person.verdict]} />
+        <VerdictIcon verdict={VERDICT_STATES[person.verdict]} />
         <span>
           {t("incidents.verdict.of", {
             name: person.by?.name ?? incident.origin?.authors[person.id] ?? "–",

@@ -2,7 +2,7 @@ import { MultiSelect, Select, Textarea, TextInput } from "@mantine/core";
 import { useState } from "react";
 import type { Remediation } from "../../../client/models";
 import { TimeField } from "../../../components/fields/TimeField";
-import { useWrite } from "../../../lib/incidents/incidents";
+import { useIncidentWrite } from "../../../lib/incidents/incidents";
 import { useCauses, usePlaybooksOf } from "../../../lib/queries";
 import { useLocalized } from "../../../lib/text/i18n";
 import { useTranslation } from "../../../lib/text/useTranslation";
@@ -12,14 +12,14 @@ import classes from "../page/Incidents.module.css";
 import { useCauseName } from "../page/useIncidentView";
 
 /** Key of the option that fills in the cause's own fix and risk instead of a playbook's remediation. */
-const ADVICE = "cause";
+const CAUSE_ADVICE = "cause";
 
 /** Dialog that plans a fix: from a remediation or as free text, with risk and rollback. */
 export function FixDialog({ incident, view, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const causeName = useCauseName(incident);
-  const write = useWrite(
+  const write = useIncidentWrite(
     incident,
     (now) => (now?.created_id ? view.set({ dialog: "", pane: "fixes", what: now.created_id }) : onClose()),
     true,
@@ -46,15 +46,15 @@ export function FixDialog({ incident, view, onClose }: IncidentDialogProps) {
   );
   const take = (key: string | null) => {
     setCard(key);
-    if (key === ADVICE && about)
-      setText({ what: pick(about.fix), command: "", risk: pick(about.risk), rollback: "" });
+    if (key === CAUSE_ADVICE && about)
+      setText({ what: localize(about.fix), command: "", risk: localize(about.risk), rollback: "" });
     const chosen = cards.find((card) => card.key === key)?.card;
     if (chosen)
       setText({
-        what: pick(chosen.title),
+        what: localize(chosen.title),
         command: chosen.command,
-        risk: pick(chosen.risk),
-        rollback: pick(chosen.rollback),
+        risk: localize(chosen.risk),
+        rollback: localize(chosen.rollback),
       });
   };
   const put = (name: keyof typeof text) => (event: { currentTarget: { value: string } }) =>
@@ -73,7 +73,7 @@ export function FixDialog({ incident, view, onClose }: IncidentDialogProps) {
           path: "/fixes",
           body: {
             hypothesis_id: incident.hypotheses.find((item) => item.key === hypothesis)?.id ?? null,
-            remediation: card === ADVICE ? "" : (card ?? ""),
+            remediation: card === CAUSE_ADVICE ? "" : (card ?? ""),
             host_ids: hosts,
             ...text,
           },
@@ -81,7 +81,7 @@ export function FixDialog({ incident, view, onClose }: IncidentDialogProps) {
       }
       onClose={onClose}
     >
-      <div className={classes.two}>
+      <div className={classes.twoColumns}>
         <Select
           label={t("incidents.fix.against")}
           data={incident.hypotheses.map((hypothesis) => ({
@@ -98,10 +98,10 @@ export function FixDialog({ incident, view, onClose }: IncidentDialogProps) {
           data={[
             ...sorted.map(({ key, card }) => ({
               value: key,
-              label: `${fits(card) ? "★ " : ""}${pick(card.title)}`,
+              label: `${fits(card) ? "★ " : ""}${localize(card.title)}`,
             })),
             ...(about
-              ? [{ value: ADVICE, label: t("incidents.fix.advice", { cause: causeName(cause) }) }]
+              ? [{ value: CAUSE_ADVICE, label: t("incidents.fix.advice", { cause: causeName(cause) }) }]
               : []),
           ]}
           value={card}
@@ -133,7 +133,7 @@ export function FixDialog({ incident, view, onClose }: IncidentDialogProps) {
         minRows={1}
         classNames={{ input: "mono" }}
       />
-      <div className={classes.two}>
+      <div className={classes.twoColumns}>
         <Textarea label={t("playbooks.risk")} value={text.risk} onChange={put("risk")} autosize minRows={2} />
         <Textarea
           label={t("playbooks.rollback")}
@@ -150,7 +150,7 @@ export function FixDialog({ incident, view, onClose }: IncidentDialogProps) {
 /** Dialog that records when a fix took effect. This time separates "before" from "after". */
 export function AppliedDialog({ incident, view, onClose }: IncidentDialogProps) {
   const { t } = useTranslation();
-  const write = useWrite(incident, onClose, true);
+  const write = useIncidentWrite(incident, onClose, true);
   const [at, setAt] = useState(() => new Date().toISOString());
   const fix = incident.fixes.find((fix) => fix.id === view.what);
   return (

@@ -4,7 +4,7 @@ import { EmptyState, ErrorLine } from "../../../components/EmptyState";
 import { CommandLine } from "../../../components/fields/CopyButton";
 import { StatusIcon } from "../../../components/StatusIcon";
 import { cx } from "../../../core/cx";
-import { useWrite } from "../../../lib/incidents/incidents";
+import { useIncidentWrite } from "../../../lib/incidents/incidents";
 import { useTimeFormat } from "../../../lib/text/useFormat";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import type { Fix } from "../api";
@@ -38,16 +38,16 @@ export function FixesPanel({ incident, view }: { incident: Incident; view: Incid
   );
 }
 
-const OPEN = ["before", "waiting", "collecting", "judging"];
+const OPEN_STATES = ["before", "waiting", "collecting", "judging"];
 
 function FixItem({ incident, view, fix }: { incident: Incident; view: IncidentView; fix: Fix }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
-  const write = useWrite(incident);
+  const write = useIncidentWrite(incident);
   const hosts = incident.hosts.filter((host) => fix.hosts.includes(host.id)).map((host) => host.name);
   const open = (name: "applied" | "verify") => view.set({ dialog: name, what: fix.id });
   const live = fix.state !== "planned" && fix.state !== "reverted";
-  const busy = fix.verifications.some((verification) => OPEN.includes(verification.state));
+  const busy = fix.verifications.some((verification) => OPEN_STATES.includes(verification.state));
   const waiting = fix.verifications.find((verification) => verification.state === "waiting");
   const isOff = fix.state === "planned" || fix.state === "reverted";
   const turn = waiting?.kind === "alternating" ? (isOff ? "apply" : "rollBack") : undefined;
@@ -102,7 +102,7 @@ function FixItem({ incident, view, fix }: { incident: Incident; view: IncidentVi
           </span>
         )}
       </header>
-      {turn && <p className={classes.means}>{t(`incidents.verify.turn.${turn}`)}</p>}
+      {turn && <p className={classes.explanation}>{t(`incidents.verify.turn.${turn}`)}</p>}
       <ErrorLine error={write.error} />
       <EditConflict incident={incident} write={write} />
       {fix.command && <CommandLine text={fix.command} />}
@@ -130,7 +130,7 @@ function FixItem({ incident, view, fix }: { incident: Incident; view: IncidentVi
         <VerificationPanel key={verification.id} incident={incident} verification={verification} />
       ))}
       {live && fix.verifications.length === 0 && (
-        <p className={classes.unproven}>{t("incidents.chain.notVerified")}</p>
+        <p className={classes.notVerified}>{t("incidents.chain.notVerified")}</p>
       )}
     </article>
   );

@@ -2,7 +2,7 @@ import type { Incident } from "../../../client/models";
 import { StatusIcon, Tag } from "../../../components/StatusIcon";
 import { RelativeTime } from "../../../components/text/RelativeTime";
 import { useTranslation } from "../../../lib/text/useTranslation";
-import type { Origin as From } from "../api";
+import type { IncidentOrigin as From } from "../api";
 import { type DifferenceGroup, groupDifferences } from "./groupDifferences";
 import classes from "./ImportOrigin.module.css";
 
@@ -30,7 +30,7 @@ export function ImportOrigin({ incident, origin }: { incident: Incident; origin:
         <StatusIcon tone="busy">{t("incidents.origin.reading")}</StatusIcon>
       )}
       {compared && compared.difference_count > 0 && (
-        <details className={classes.different}>
+        <details className={classes.differences}>
           <summary>{t("incidents.origin.differences", { count: compared.difference_count })}</summary>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable list must be reachable by keyboard */}
           <ul className={classes.list} tabIndex={0}>

@@ -1,12 +1,12 @@
-import type { OriginDifference } from "../api";
+import type { VerdictDifference } from "../api";
 
 /** A difference that several runs or hosts share; `on` lists their IDs. */
-export interface DifferenceGroup extends Omit<OriginDifference, "on"> {
+export interface DifferenceGroup extends Omit<VerdictDifference, "on"> {
   on: string[];
 }
 
 /** Merge differences that are equal except for their run or host. */
-export function groupDifferences(different: readonly OriginDifference[]): DifferenceGroup[] {
+export function groupDifferences(different: readonly VerdictDifference[]): DifferenceGroup[] {
   const groups = new Map<string, DifferenceGroup>();
   for (const { on, ...same } of different) {
     const key = JSON.stringify([same.kind, same.about, same.original, same.local, same.why]);

@@ -2,13 +2,13 @@ import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { resetIncidents } from "../../../../mock/incidents/incidents";
-import { RICH } from "../../../../mock/incidents/investigations";
-import { answerInstead, sent } from "../../../../mock/server/msw";
-import { ok, problem } from "../../../../mock/server/routes";
+import { FULL_INCIDENT } from "../../../../mock/incidents/investigations";
+import { overrideAnswer, sentRequests } from "../../../../mock/server/msw";
+import { respond, respondProblem } from "../../../../mock/server/routes";
 import { openScreen } from "../../../testing/screen";
-import type { Origin } from "../api";
+import type { IncidentOrigin } from "../api";
 
-const ORIGIN: Origin = {
+const ORIGIN: IncidentOrigin = {
   culprit: "0.1.0",
   number: 12,
   redacted: true,
@@ -25,15 +25,17 @@ const ORIGIN: Origin = {
   authors: {},
 };
 
-function imported(origin: Origin) {
-  answerInstead(({ method, path }) =>
-    method === "GET" && path === `/incidents/${RICH.id}` ? ok({ ...RICH, origin }) : undefined,
+function imported(origin: IncidentOrigin) {
+  overrideAnswer(({ method, path }) =>
+    method === "GET" && path === `/incidents/${FULL_INCIDENT.id}`
+      ? respond({ ...FULL_INCIDENT, origin })
+      : undefined,
   );
-  openScreen(`/incidents/${RICH.id}`);
+  openScreen(`/incidents/${FULL_INCIDENT.id}`);
 }
 
 beforeEach(resetIncidents);
-afterEach(() => answerInstead(undefined));
+afterEach(() => overrideAnswer(undefined));
 
 describe("an imported incident", () => {
   it("shows the origin and how many verdicts are equal", async () => {
@@ -49,12 +51,12 @@ describe("an imported incident", () => {
     const step = {
       kind: "step",
       about: "a/b",
-      on: RICH.hosts[0]?.id ?? "",
+      on: FULL_INCIDENT.hosts[0]?.id ?? "",
       original: "supports",
       local: null,
     } as const;
     const compared = {
-      ...(ORIGIN.compared as NonNullable<Origin["compared"]>),
+      ...(ORIGIN.compared as NonNullable<IncidentOrigin["compared"]>),
       step: { equal: 13, total: 14 },
       differences: [{ ...step, why: "left_out" as const }],
       difference_count: 1,
@@ -69,7 +71,7 @@ describe("an imported incident", () => {
 
   it("shows a difference once for all its runs", async () => {
     const user = userEvent.setup();
-    const runs = RICH.runs.slice(0, 2);
+    const runs = FULL_INCIDENT.runs.slice(0, 2);
     const rule = {
       kind: "rule",
       about: "F-CPU-BUSY",
@@ -78,7 +80,7 @@ describe("an imported incident", () => {
       why: "left_out",
     } as const;
     const compared = {
-      ...(ORIGIN.compared as NonNullable<Origin["compared"]>),
+      ...(ORIGIN.compared as NonNullable<IncidentOrigin["compared"]>),
       rule: { equal: 18, total: 20 },
       differences: runs.map((run) => ({ ...rule, on: run.run_id })),
       difference_count: 2,
@@ -113,11 +115,11 @@ describe("the export dialog", () => {
   it("shows the server's error, and saves the file on the next attempt", async () => {
     const user = userEvent.setup();
     let isParsing = true;
-    answerInstead(({ path }) => {
+    overrideAnswer(({ path }) => {
       if (!path.endsWith("/export")) return undefined;
-      return isParsing ? problem(409, "transfer.being_parsed", "") : ok({});
+      return isParsing ? respondProblem(409, "transfer.being_parsed", "") : respond({});
     });
-    openScreen(`/incidents/${RICH.id}?dialog=export`);
+    openScreen(`/incidents/${FULL_INCIDENT.id}?dialog=export`);
     const dialog = within(await screen.findByRole("dialog"));
     expect(dialog.getByLabelText("Include comments")).toBeChecked();
     await user.click(dialog.getByLabelText(/Redacted/));
@@ -129,7 +131,7 @@ describe("the export dialog", () => {
     await user.click(dialog.getByRole("button", { name: "Export" }));
     await waitFor(() => expect(downloads).toHaveLength(1));
     expect(
-      sent
+      sentRequests
         .filter((request) => request.path.endsWith("/export"))
         .at(-1)
         ?.query.get("redacted"),
@@ -141,9 +143,9 @@ describe("the export dialog", () => {
 describe("the import dialog", () => {
   it("imports an exported incident and opens it", async () => {
     const user = userEvent.setup();
-    answerInstead(({ path }) =>
+    overrideAnswer(({ path }) =>
       path === "/incidents/import"
-        ? ok({ id: RICH.id, number: 40, title: "x", runs: 1, new: true }, 201)
+        ? respond({ id: FULL_INCIDENT.id, number: 40, title: "x", runs: 1, new: true }, 201)
         : undefined,
     );
     openScreen("/captures?dialog=import");
@@ -152,7 +154,9 @@ describe("the import dialog", () => {
     await user.upload(document.querySelector('input[type="file"]') as HTMLInputElement, file);
     expect(dialog.getByText(/contains its hosts/)).toBeVisible();
     await user.click(dialog.getByRole("button", { name: "Import" }));
-    await waitFor(() => expect(sent.some((request) => request.path === "/incidents/import")).toBe(true));
-    expect(await screen.findByRole("heading", { name: new RegExp(RICH.title) })).toBeVisible();
+    await waitFor(() =>
+      expect(sentRequests.some((request) => request.path === "/incidents/import")).toBe(true),
+    );
+    expect(await screen.findByRole("heading", { name: new RegExp(FULL_INCIDENT.title) })).toBeVisible();
   });
 });

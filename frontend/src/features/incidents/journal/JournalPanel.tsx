@@ -1,12 +1,12 @@
 import { Button, Textarea } from "@mantine/core";
 import { useState } from "react";
 import type { Incident } from "../../../client/models";
-import { EmptyState, ErrorLine, Loaded, RowSkeleton } from "../../../components/EmptyState";
-import { useJournal, useWrite } from "../../../lib/incidents/incidents";
+import { EmptyState, ErrorLine, QueryContent, RowSkeleton } from "../../../components/EmptyState";
+import { useIncidentWrite, useJournal } from "../../../lib/incidents/incidents";
 import { useTimeFormat } from "../../../lib/text/useFormat";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { EditConflict } from "../page/EditConflict";
-import { entrySentence, useIncidentText } from "../page/useIncidentText";
+import { toEntryMessage, useIncidentText } from "../page/useIncidentText";
 import classes from "./Journal.module.css";
 
 /** Journal of the incident, newest entry first, with a form for notes. It polls for new entries. */
@@ -18,7 +18,7 @@ export function JournalPanel({ incident, pollMs }: { incident: Incident; pollMs:
   return (
     <div className={classes.journal}>
       {incident.permissions.edit && <NoteForm incident={incident} />}
-      <Loaded query={query} skeleton={<RowSkeleton rows={6} height={40} />}>
+      <QueryContent query={query} skeleton={<RowSkeleton rows={6} height={40} />}>
         {(entries) =>
           entries.length === 0 ? (
             <EmptyState title={t("incidents.journal.none")} />
@@ -31,9 +31,9 @@ export function JournalPanel({ incident, pollMs }: { incident: Incident; pollMs:
                     <time className="num dim" dateTime={entry.at} title={time.zoneName}>
                       {time.iso(entry.at)}
                     </time>
-                    <span className={classes.who}>{entry.by?.name ?? "Culprit"}</span>
+                    <span className={classes.author}>{entry.by?.name ?? "Culprit"}</span>
                     <span className={classes.text}>
-                      {words(entrySentence(entry))}
+                      {words(toEntryMessage(entry))}
                       {typeof entry.params.reason === "object" && ` · ${words(entry.params.reason)}`}
                       {entry.note && <q className={classes.note}>{entry.note}</q>}
                     </span>
@@ -42,7 +42,7 @@ export function JournalPanel({ incident, pollMs }: { incident: Incident; pollMs:
             </ol>
           )
         }
-      </Loaded>
+      </QueryContent>
     </div>
   );
 }
@@ -50,12 +50,12 @@ export function JournalPanel({ incident, pollMs }: { incident: Incident; pollMs:
 function NoteForm({ incident }: { incident: Incident }) {
   const { t } = useTranslation();
   const [text, setText] = useState("");
-  const write = useWrite(incident, () => setText(""));
+  const write = useIncidentWrite(incident, () => setText(""));
   const send = () =>
     text.trim() && write.send({ method: "POST", path: "/notes", body: { note: text.trim() } });
   return (
     <form
-      className={classes.write}
+      className={classes.noteForm}
       onSubmit={(event) => {
         event.preventDefault();
         send();

@@ -1,6 +1,6 @@
 import { CloseButton, MultiSelect, Select, TextInput } from "@mantine/core";
 import type { ScopeKind } from "../../../client/models";
-import { SCOPE_EXAMPLES, SCOPE_KINDS, scopeFits } from "../../../core/hosts/scopes";
+import { isScopeValueValid, SCOPE_EXAMPLES, SCOPE_KINDS } from "../../../core/hosts/scopes";
 import { useHosts } from "../../../lib/queries";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "../page/Incidents.module.css";
@@ -11,11 +11,11 @@ const ROLES = ["suspect", "control", "dependency"] as const;
 interface Props {
   hosts: readonly HostDraft[];
   onChange: (hosts: readonly HostDraft[]) => void;
-  without?: readonly string[];
+  excludedIds?: readonly string[];
 }
 
 /** Form fields of the hosts of an incident, each with its scope and its role. */
-export function HostFields({ hosts, onChange, without = [] }: Props) {
+export function HostFields({ hosts, onChange, excludedIds = [] }: Props) {
   const { t } = useTranslation();
   const known = useHosts({ state: "active" }).data ?? [];
   const put = (id: string, patch: Partial<HostDraft>) =>
@@ -27,7 +27,7 @@ export function HostFields({ hosts, onChange, without = [] }: Props) {
         aria-label={t("incidents.hosts.title")}
         placeholder={hosts.length === 0 ? t("incidents.hosts.choose") : ""}
         data={known
-          .filter((host) => !without.includes(host.id))
+          .filter((host) => !excludedIds.includes(host.id))
           .map((host) => ({ value: host.id, label: host.name }))}
         value={hosts.map((hostDraft) => hostDraft.id)}
         onChange={(ids) =>
@@ -67,7 +67,7 @@ export function HostFields({ hosts, onChange, without = [] }: Props) {
             disabled={hostDraft.kind === "host"}
             value={hostDraft.value}
             onChange={(event) => put(hostDraft.id, { value: event.currentTarget.value })}
-            error={hostDraft.value !== "" && !scopeFits(hostDraft.kind, hostDraft.value.trim())}
+            error={hostDraft.value !== "" && !isScopeValueValid(hostDraft.kind, hostDraft.value.trim())}
             classNames={{ input: "mono" }}
           />
           <Select
@@ -80,7 +80,7 @@ export function HostFields({ hosts, onChange, without = [] }: Props) {
           />
           <CloseButton
             size="sm"
-            aria-label={t("incidents.hosts.drop")}
+            aria-label={t("incidents.hosts.remove")}
             onClick={() => onChange(hosts.filter((each) => each.id !== hostDraft.id))}
           />
         </div>

@@ -1,7 +1,7 @@
 import { Button, SegmentedControl, TextInput } from "@mantine/core";
 import { Siren } from "lucide-react";
 import type { IncidentSummary } from "../../../client/models";
-import { EmptyState, Loaded, RowSkeleton } from "../../../components/EmptyState";
+import { EmptyState, QueryContent, RowSkeleton } from "../../../components/EmptyState";
 import { Page, Panel } from "../../../components/Page";
 import { useOpenDialog } from "../../../lib/dialogs";
 import { useIncidents } from "../../../lib/incidents/incidents";
@@ -32,19 +32,19 @@ const matchesFilter = (incident: IncidentSummary, q: string): boolean =>
 /** Filtered list of incidents; without any incident, the ways to get started. */
 export function IncidentsPage() {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const openDialog = useOpenDialog();
   const search = useSlashFocus();
   const [{ state, q }, set] = useUrlState(LIST_FIELDS);
   const query = useIncidents();
-  const start = may("incident.edit") && (
+  const start = can("incident.edit") && (
     <Button leftSection={<Siren size={14} />} onClick={() => openDialog("incident")}>
       {t("incidents.new.title")}
     </Button>
   );
   return (
     <Page title={t("nav.incidents")} actions={start}>
-      <Loaded
+      <QueryContent
         query={query}
         skeleton={
           <Panel flush>
@@ -108,7 +108,7 @@ export function IncidentsPage() {
             </>
           );
         }}
-      </Loaded>
+      </QueryContent>
     </Page>
   );
 }

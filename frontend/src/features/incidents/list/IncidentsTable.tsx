@@ -1,7 +1,7 @@
 import type { IncidentSummary } from "../../../client/models";
 import { Link } from "../../../components/Link";
 import { StatusIcon } from "../../../components/StatusIcon";
-import { DataTable, rowLink } from "../../../components/tables/DataTable";
+import { DataTable, rowLinkClass } from "../../../components/tables/DataTable";
 import { RelativeTime } from "../../../components/text/RelativeTime";
 import { VerdictIcon } from "../../../components/VerdictIcon";
 import { useNames } from "../../../lib/text/useNames";
@@ -11,10 +11,10 @@ import classes from "../page/Incidents.module.css";
 import { SymptomLevels } from "../page/SymptomLevels";
 import { STATE_TONES } from "../page/states";
 
-const HOSTS = 2;
+const MAX_HOSTS = 2;
 
 /** Return the first missing part of an incident: cause, fix, proof or closing; undefined for a resolved incident. */
-export function countMissingSteps({ state, causes, fixes }: IncidentSummary) {
+export function findMissingPart({ state, causes, fixes }: IncidentSummary) {
   if (state === "resolved") return undefined;
   if (causes.length === 0) return "cause" as const;
   const inForce = fixes.filter((fixState) => fixState !== "planned" && fixState !== "reverted");
@@ -46,9 +46,9 @@ export function IncidentsTable({ items }: { items: readonly IncidentSummary[] })
       </thead>
       <tbody>
         {items.map((incident) => {
-          const missing = countMissingSteps(incident);
+          const missing = findMissingPart(incident);
           return (
-            <tr key={incident.id} className={rowLink()}>
+            <tr key={incident.id} className={rowLinkClass()}>
               <td className="num">
                 <Link to="/incidents/$incidentId" params={{ incidentId: incident.id }}>
                   #{incident.number}
@@ -71,9 +71,12 @@ export function IncidentsTable({ items }: { items: readonly IncidentSummary[] })
                 <SymptomLevels symptom={incident.symptom} />
               </td>
               <td className="mono" title={incident.hosts.slice(0, 40).join("\n")}>
-                {incident.hosts.slice(0, HOSTS).join(", ")}
-                {incident.hosts.length > HOSTS && (
-                  <span className="dim"> {t("captures.more", { count: incident.hosts.length - HOSTS })}</span>
+                {incident.hosts.slice(0, MAX_HOSTS).join(", ")}
+                {incident.hosts.length > MAX_HOSTS && (
+                  <span className="dim">
+                    {" "}
+                    {t("captures.more", { count: incident.hosts.length - MAX_HOSTS })}
+                  </span>
                 )}
               </td>
               <td>
@@ -81,7 +84,7 @@ export function IncidentsTable({ items }: { items: readonly IncidentSummary[] })
                 {incident.causes.map((cause) => (
                   <span key={cause.hypothesis} className={classes.causeCell}>
                     <VerdictIcon
-                      look={cause.confidence === "confirmed" ? "supports" : "weak"}
+                      verdict={cause.confidence === "confirmed" ? "supports" : "weak"}
                       label={t(`findings.confidence.${cause.confidence}`)}
                     />{" "}
                     {cause.cause ? names.cause(cause.cause) : t("incidents.ownCause")}
@@ -90,7 +93,7 @@ export function IncidentsTable({ items }: { items: readonly IncidentSummary[] })
               </td>
               <td>
                 {missing ? (
-                  <span className={classes.lacks} data-missing={missing}>
+                  <span className={classes.missing} data-missing={missing}>
                     {t(`incidents.missing.${missing}`)}
                   </span>
                 ) : (

@@ -4,7 +4,7 @@ import { useEffect, useState } from "react";
 import type { Diagnosis } from "../../../client/models";
 import { Dialog } from "../../../components/Dialog";
 import { ErrorLine } from "../../../components/EmptyState";
-import { scopeFits } from "../../../core/hosts/scopes";
+import { isScopeValueValid } from "../../../core/hosts/scopes";
 import { useDialogState } from "../../../lib/dialogs";
 import { incidentKeys } from "../../../lib/incidents/incidents";
 import { post, useAction, useDiagnosis } from "../../../lib/queries";
@@ -17,7 +17,7 @@ import { PlaybookSelect } from "./PlaybookSelect";
 import { SymptomFields } from "./SymptomFields";
 
 const SEVERITIES = ["1", "2", "3", "4"] as const;
-const UNKNOWN = "3";
+const DEFAULT_SEVERITY = "3";
 
 /** Dialog that creates an incident. A diagnosis fills in its host, cause and reason. */
 export function NewIncidentDialog({ onClose }: { onClose: () => void }) {
@@ -27,7 +27,7 @@ export function NewIncidentDialog({ onClose }: { onClose: () => void }) {
   const [dialog] = useDialogState();
   const diagnosis = useDiagnosis(dialog.about).data;
   const [title, setTitle] = useState("");
-  const [severity, setSeverity] = useState<string>(UNKNOWN);
+  const [severity, setSeverity] = useState<string>(DEFAULT_SEVERITY);
   const [symptom, setSymptom] = useState(() => toSymptomDraft());
   const [hosts, setHosts] = useState<readonly HostDraft[]>(() =>
     dialog.on.map((id) => ({ id, kind: "host", value: "", role: "suspect" })),
@@ -56,7 +56,7 @@ export function NewIncidentDialog({ onClose }: { onClose: () => void }) {
     title.trim() !== "" &&
     isSymptomValid(symptom) &&
     hosts.every(
-      (hostDraft) => hostDraft.kind === "host" || scopeFits(hostDraft.kind, hostDraft.value.trim()),
+      (hostDraft) => hostDraft.kind === "host" || isScopeValueValid(hostDraft.kind, hostDraft.value.trim()),
     );
   const open = useAction(
     () =>
@@ -105,7 +105,7 @@ export function NewIncidentDialog({ onClose }: { onClose: () => void }) {
               label: `${severity} · ${t(`incidents.severity.${severity}`)}`,
             }))}
             value={severity}
-            onChange={(value) => setSeverity(value ?? UNKNOWN)}
+            onChange={(value) => setSeverity(value ?? DEFAULT_SEVERITY)}
             allowDeselect={false}
           />
         </div>
@@ -114,7 +114,7 @@ export function NewIncidentDialog({ onClose }: { onClose: () => void }) {
         <PlaybookSelect
           chosen={playbooks}
           onChange={setPlaybooks}
-          words={`${title} ${symptom.description}`}
+          symptomText={`${title} ${symptom.description}`}
           causes={causes}
         />
         <ErrorLine error={open.error} />

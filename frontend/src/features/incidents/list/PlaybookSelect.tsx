@@ -9,19 +9,19 @@ interface Props {
   chosen: readonly string[];
   onChange: (ids: readonly string[]) => void;
   /** Text of the symptom, for suggestions. */
-  words: string;
+  symptomText: string;
   causes: readonly string[];
-  without?: readonly string[];
+  excludedIds?: readonly string[];
 }
 
 /** Select of playbooks; those that match the symptom or the causes are suggested as checkboxes. */
-export function PlaybookSelect({ chosen, onChange, words, causes, without = [] }: Props) {
+export function PlaybookSelect({ chosen, onChange, symptomText, causes, excludedIds = [] }: Props) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const all = (usePlaybooks().data ?? []).filter(
-    (playbook) => playbook.steps > 0 && !without.includes(playbook.id),
+    (playbook) => playbook.steps > 0 && !excludedIds.includes(playbook.id),
   );
-  const fitting = suggestPlaybooks(all, causes, words);
+  const fitting = suggestPlaybooks(all, causes, symptomText);
   const toggle = (id: string) =>
     onChange(chosen.includes(id) ? chosen.filter((item) => item !== id) : [...chosen, id]);
   return (
@@ -32,8 +32,8 @@ export function PlaybookSelect({ chosen, onChange, words, causes, without = [] }
         <Checkbox
           key={playbook.id}
           size="xs"
-          label={pick(playbook.title)}
-          description={pick(playbook.symptom)}
+          label={localize(playbook.title)}
+          description={localize(playbook.symptom)}
           checked={chosen.includes(playbook.id)}
           onChange={() => toggle(playbook.id)}
         />
@@ -41,7 +41,7 @@ export function PlaybookSelect({ chosen, onChange, words, causes, without = [] }
       <MultiSelect
         aria-label={t("incidents.new.playbooks")}
         placeholder={chosen.length === 0 ? t("incidents.new.playbooksHint") : ""}
-        data={all.map((playbook) => ({ value: playbook.id, label: pick(playbook.title) }))}
+        data={all.map((playbook) => ({ value: playbook.id, label: localize(playbook.title) }))}
         value={[...chosen]}
         onChange={onChange}
         searchable

@@ -18,7 +18,7 @@ export function SymptomFields({ value, onChange }: Props) {
   return (
     <fieldset className={classes.fieldset}>
       <legend>{t("incidents.chain.symptom")}</legend>
-      <div className={classes.two}>
+      <div className={classes.twoColumns}>
         <Autocomplete
           label={t("incidents.symptom.service")}
           data={services.data?.map((service) => service.name) ?? []}

@@ -30,7 +30,7 @@ export interface HostDraft {
   role: HostRole;
 }
 
-const level = (name: LevelName, of?: Symptom[LevelName]): LevelDraft => ({
+const toLevelDraft = (name: LevelName, of?: Symptom[LevelName]): LevelDraft => ({
   before: of?.before?.toString() ?? "",
   after: of?.after?.toString() ?? "",
   unit: of?.unit || (UNITS[name][0] ?? ""),
@@ -40,9 +40,9 @@ export const toSymptomDraft = (symptom?: Symptom): SymptomDraft => ({
   service: symptom?.service ?? "",
   description: symptom?.description ?? "",
   since: symptom?.since ?? "",
-  latency: level("latency", symptom?.latency),
-  errors: level("errors", symptom?.errors),
-  rate: level("rate", symptom?.rate),
+  latency: toLevelDraft("latency", symptom?.latency),
+  errors: toLevelDraft("errors", symptom?.errors),
+  rate: toLevelDraft("rate", symptom?.rate),
 });
 
 /** Parse a number with a decimal comma or point; return undefined for other text. */
@@ -88,7 +88,7 @@ interface PlaybookLike {
   readonly causes: readonly string[];
 }
 
-const SHORT = 4;
+const MIN_WORD_LENGTH = 4;
 /** Return the distinct words of at least `SHORT` letters; Chinese text, which has no spaces, as pairs of characters. */
 const splitWords = (text: string): string[] => {
   const words = text
@@ -97,7 +97,7 @@ const splitWords = (text: string): string[] => {
     .flatMap((item) =>
       /\p{Script=Han}/u.test(item)
         ? [...item].slice(1).map((second, i) => `${[...item][i]}${second}`)
-        : item.length >= SHORT
+        : item.length >= MIN_WORD_LENGTH
           ? [item]
           : [],
     );

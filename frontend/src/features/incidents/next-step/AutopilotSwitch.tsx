@@ -3,7 +3,7 @@ import { Bot, Square } from "lucide-react";
 import type { Incident } from "../../../client/models";
 import { ErrorLine } from "../../../components/EmptyState";
 import { StatusIcon } from "../../../components/StatusIcon";
-import { useWrite } from "../../../lib/incidents/incidents";
+import { useIncidentWrite } from "../../../lib/incidents/incidents";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { EditConflict } from "../page/EditConflict";
 
@@ -12,7 +12,7 @@ const TIERS = ["light", "standard", "deep"] as const;
 /** Menu that starts the autopilot up to a tier; while it runs, its state and a stop button. */
 export function AutopilotSwitch({ incident }: { incident: Incident }) {
   const { t } = useTranslation();
-  const write = useWrite(incident);
+  const write = useIncidentWrite(incident);
   const { autopilot, permissions } = incident;
   const error = (
     <>

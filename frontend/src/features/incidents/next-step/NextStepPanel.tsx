@@ -7,9 +7,9 @@ import { ErrorLine } from "../../../components/EmptyState";
 import { CommandLine } from "../../../components/fields/CopyButton";
 import { TierTag } from "../../../components/StatusIcon";
 import { VerdictIcon } from "../../../components/VerdictIcon";
-import { bytes, number, seconds } from "../../../core/text/format";
-import { useWrite } from "../../../lib/incidents/incidents";
-import { isActive, keys } from "../../../lib/queries";
+import { formatBytes, formatNumber, formatSeconds } from "../../../core/text/format";
+import { useIncidentWrite } from "../../../lib/incidents/incidents";
+import { isActive, queryKeys } from "../../../lib/queries";
 import { useLocalized, useMessage } from "../../../lib/text/i18n";
 import { useNames } from "../../../lib/text/useNames";
 import { useTranslation } from "../../../lib/text/useTranslation";
@@ -18,12 +18,17 @@ import { EditConflict } from "../page/EditConflict";
 import { useIncidentText } from "../page/useIncidentText";
 import { findHypothesis, type IncidentView, stepNumber } from "../page/useIncidentView";
 import classes from "./NextStep.module.css";
-import { addAnswer, type OptionAnswers, OptionPrompt, missingOption as questionOf } from "./OptionPrompt";
+import {
+  addOptionAnswer,
+  type OptionAnswers,
+  OptionPrompt,
+  findMissingOption as questionOf,
+} from "./OptionPrompt";
 import { StepProgress } from "./StepProgress";
 import { StepResult } from "./StepResult";
 
-const BY_HAND = "autopilot.by_hand";
-const NOTHING_LEFT = "autopilot.nothing_left";
+const STOPPED_BY_HAND_KEY = "autopilot.by_hand";
+const NOTHING_LEFT_KEY = "autopilot.nothing_left";
 
 interface Props {
   incident: Incident;
@@ -47,7 +52,7 @@ export function NextStepPanel({ incident, view, requestCount }: Props) {
   const isRunning = running !== undefined;
   useEffect(() => {
     // The timeline of the host displays the results, too.
-    if (!isRunning && last) void cache.invalidateQueries({ queryKey: keys.hosts });
+    if (!isRunning && last) void cache.invalidateQueries({ queryKey: queryKeys.hosts });
   }, [isRunning, last, cache]);
   const resolved = incident.state === "resolved";
   const next = resolved ? null : incident.next;
@@ -70,18 +75,18 @@ export function NextStepPanel({ incident, view, requestCount }: Props) {
       )}
       {!running && resolved && (
         <p className={classes.done}>
-          <VerdictIcon look="supports" /> {t("incidents.next.resolved")}
+          <VerdictIcon verdict="supports" /> {t("incidents.next.resolved")}
         </p>
       )}
       {!running && !resolved && !next && incident.steps.length > 0 && (
         <p className={classes.done}>
-          <VerdictIcon look={incident.gaps.length > 0 ? "absent" : "supports"} />
+          <VerdictIcon verdict={incident.gaps.length > 0 ? "absent" : "supports"} />
           {t(incident.gaps.length > 0 ? "playbooks.nothingLeft" : "playbooks.answered")}
         </p>
       )}
       {!running && !resolved && !next && incident.steps.length === 0 && (
         <p className={classes.done}>
-          <VerdictIcon look="absent" /> {t("incidents.next.noPlaybook")}
+          <VerdictIcon verdict="absent" /> {t("incidents.next.noPlaybook")}
           <Button size="xs" variant="default" onClick={() => view.set({ dialog: "hosts" })}>
             {t("incidents.hosts.addPlaybook")}
           </Button>
@@ -97,9 +102,9 @@ function AutopilotStopNote({ incident }: { incident: Incident }) {
   const words = useIncidentText(incident);
   const { autopilot, next, state } = incident;
   const reason = autopilot?.state === "stopped" ? autopilot.reason : null;
-  if (!reason || state === "resolved" || reason.key === BY_HAND) return null;
+  if (!reason || state === "resolved" || reason.key === STOPPED_BY_HAND_KEY) return null;
   const about = reason.params.step;
-  if (about === undefined ? reason.key === NOTHING_LEFT && next : about !== next?.step) return null;
+  if (about === undefined ? reason.key === NOTHING_LEFT_KEY && next : about !== next?.step) return null;
   return (
     <p className={classes.stopped} role="status">
       <Bot size={14} aria-hidden /> <strong>{t("incidents.autopilot.stopped")}</strong> {words(reason)}
@@ -109,10 +114,10 @@ function AutopilotStopNote({ incident }: { incident: Incident }) {
 
 function ProposedStep({ incident, view, next, requestCount }: Props & { next: NextProposal }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
-  const sentence = useMessage();
+  const localize = useLocalized();
+  const formatMessage = useMessage();
   const names = useNames();
-  const write = useWrite(incident);
+  const write = useIncidentWrite(incident);
   const button = useRef<HTMLButtonElement>(null);
   const [open, setOpen] = useState(false);
   const [confirm, setConfirm] = useState("");
@@ -137,13 +142,13 @@ function ProposedStep({ incident, view, next, requestCount }: Props & { next: Ne
     ...next.why,
     params: {
       ...next.why.params,
-      about: about ? `${about.sign} (${pick(about.summary)})` : pick(step?.question),
+      about: about ? `${about.sign} (${localize(about.summary)})` : localize(step?.question),
       tier: t(`tier.${next.tier}.name`),
     },
   };
   const run = () => {
     view.set({ step: next.step, host: next.host_id, pane: "evidence" });
-    const answered = question && reply.trim() ? addAnswer(answers, question, reply) : answers;
+    const answered = question && reply.trim() ? addOptionAnswer(answers, question, reply) : answers;
     const options = Object.fromEntries(
       Object.entries(answered).filter(([collector]) => next.collectors.includes(collector)),
     );
@@ -163,11 +168,11 @@ function ProposedStep({ incident, view, next, requestCount }: Props & { next: Ne
   return (
     <>
       <div className={classes.head}>
-        <div className={classes.what}>
+        <div className={classes.summary}>
           <p className={classes.title}>
             <span className={classes.label}>{t("playbooks.next")}</span>{" "}
-            <button type="button" className={classes.asks} onClick={() => view.choose(next.step)}>
-              {stepNumber(view, next.step)} · {pick(step?.question)}
+            <button type="button" className={classes.question} onClick={() => view.choose(next.step)}>
+              {stepNumber(view, next.step)} · {localize(step?.question)}
             </button>
           </p>
           <p className={classes.cost}>
@@ -178,9 +183,9 @@ function ProposedStep({ incident, view, next, requestCount }: Props & { next: Ne
                 <span>{next.collectors.map(names.collector).join(", ")}</span>
                 {host && <span>{t("incidents.next.on", { host: host.name })}</span>}
                 <TierTag tier={next.tier} />
-                <span className="num">{seconds(next.cost.seconds)}</span>
-                <span className="num">{t("diagnosis.ofCore", { cpu: number(next.cost.cpu_pct) })}</span>
-                {next.cost.bytes !== null && <span className="num">~{bytes(next.cost.bytes)}</span>}
+                <span className="num">{formatSeconds(next.cost.seconds)}</span>
+                <span className="num">{t("diagnosis.ofCore", { cpu: formatNumber(next.cost.cpu_pct) })}</span>
+                {next.cost.bytes !== null && <span className="num">~{formatBytes(next.cost.bytes)}</span>}
               </>
             )}
           </p>
@@ -192,7 +197,7 @@ function ProposedStep({ incident, view, next, requestCount }: Props & { next: Ne
                 onClick={() => view.set({ step: next.step, host: next.host_id, dialog: "verdict" })}
                 rightSection={<kbd className={classes.key}>n</kbd>}
               >
-                {t("incidents.verdict.give")}
+                {t("incidents.verdict.set")}
               </Button>
             )
           : allowed && (
@@ -207,9 +212,11 @@ function ProposedStep({ incident, view, next, requestCount }: Props & { next: Ne
               </Button>
             )}
       </div>
-      <p className={classes.why}>{sentence(why)}</p>
+      <p className={classes.reason}>{formatMessage(why)}</p>
       {!person && !allowed && (
-        <p className={classes.why}>{t("incidents.next.notAllowed", { tier: t(`tier.${next.tier}.name`) })}</p>
+        <p className={classes.reason}>
+          {t("incidents.next.notAllowed", { tier: t(`tier.${next.tier}.name`) })}
+        </p>
       )}
       {stops && allowed && (
         <TextInput
@@ -231,7 +238,7 @@ function ProposedStep({ incident, view, next, requestCount }: Props & { next: Ne
                 <li key={`${command.collector}${command.text}`}>
                   <span className="dim">
                     {names.collector(command.collector)}
-                    {command.why && `: ${sentence(command.why)}`}
+                    {command.why && `: ${formatMessage(command.why)}`}
                   </span>
                   <CommandLine text={command.text} />
                 </li>
@@ -241,7 +248,9 @@ function ProposedStep({ incident, view, next, requestCount }: Props & { next: Ne
         </>
       )}
       <ErrorLine error={write.error} />
-      {question && allowed && <OptionPrompt of={question} value={reply} onChange={setReply} onAnswer={run} />}
+      {question && allowed && (
+        <OptionPrompt missing={question} value={reply} onChange={setReply} onAnswer={run} />
+      )}
       <EditConflict incident={incident} write={write} />
     </>
   );

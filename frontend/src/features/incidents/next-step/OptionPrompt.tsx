@@ -11,7 +11,10 @@ export interface MissingOption {
 }
 
 /** Return the option that an error reports as missing for these collectors; undefined for any other error. */
-export const missingOption = (error: unknown, collectors: readonly string[]): MissingOption | undefined => {
+export const findMissingOption = (
+  error: unknown,
+  collectors: readonly string[],
+): MissingOption | undefined => {
   const sentence = error instanceof ApiError ? error.sentence : null;
   const collector = String(sentence?.params.collector);
   if (!sentence?.key.startsWith("incident.option_missing_") || !collectors.includes(collector))
@@ -19,7 +22,7 @@ export const missingOption = (error: unknown, collectors: readonly string[]): Mi
   return { collector, option: String(sentence.params.option) };
 };
 
-export const addAnswer = (
+export const addOptionAnswer = (
   answers: OptionAnswers,
   { collector, option }: MissingOption,
   value: string,
@@ -30,12 +33,12 @@ export const addAnswer = (
 
 /** Field for a missing option; the server's error message explains what is needed and why. */
 export function OptionPrompt({
-  of,
+  missing,
   value,
   onChange,
   onAnswer,
 }: {
-  of: MissingOption;
+  missing: MissingOption;
   value: string;
   onChange: (value: string) => void;
   onAnswer: () => void;
@@ -45,7 +48,7 @@ export function OptionPrompt({
     <TextInput
       size="xs"
       w={320}
-      label={`${names.collector(of.collector)} · ${of.option}`}
+      label={`${names.collector(missing.collector)} · ${missing.option}`}
       value={value}
       onChange={(event) => onChange(event.currentTarget.value)}
       onKeyDown={(event) => {

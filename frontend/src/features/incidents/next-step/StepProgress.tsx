@@ -2,11 +2,11 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import type { Incident } from "../../../client/models";
 import { CancelButton } from "../../../components/CancelButton";
-import { BlockSkeleton, ErrorLine, Loaded } from "../../../components/EmptyState";
+import { BlockSkeleton, ErrorLine, QueryContent } from "../../../components/EmptyState";
 import { StatusIcon } from "../../../components/StatusIcon";
 import { useCaptureStream } from "../../../lib/captures/useCaptureStream";
 import { incidentKeys } from "../../../lib/incidents/incidents";
-import { isActive, keys, post, useAction, usePermission } from "../../../lib/queries";
+import { isActive, post, queryKeys, useAction, usePermission } from "../../../lib/queries";
 import { useLocalized } from "../../../lib/text/i18n";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { RunBars } from "../../../widgets/capture-progress/RunBars";
@@ -23,8 +23,8 @@ interface Props {
 /** Progress of a step's capture by collector, with a cancel button. */
 export function StepProgress({ incident, view, run }: Props) {
   const { t } = useTranslation();
-  const pick = useLocalized();
-  const may = usePermission();
+  const localize = useLocalized();
+  const can = usePermission();
   const cache = useQueryClient();
   const { query, since } = useCaptureStream(run.capture_id);
   const ended = query.data !== undefined && !isActive(query.data.state);
@@ -33,7 +33,7 @@ export function StepProgress({ incident, view, run }: Props) {
   }, [ended, cache, incident.id]);
   const cancel = useAction(
     () => post(`/captures/${run.capture_id}/cancel`),
-    [keys.captures, incidentKeys.all],
+    [queryKeys.captures, incidentKeys.all],
   );
   const step = incident.steps.find((step) => step.key === run.step);
   return (
@@ -42,21 +42,21 @@ export function StepProgress({ incident, view, run }: Props) {
         <p className={classes.title}>
           <StatusIcon tone="busy">{t("state.running")}</StatusIcon>{" "}
           {step && (
-            <button type="button" className={classes.asks} onClick={() => view.choose(step.key)}>
-              {stepNumber(view, step.key)} · {pick(step.question)}
+            <button type="button" className={classes.question} onClick={() => view.choose(step.key)}>
+              {stepNumber(view, step.key)} · {localize(step.question)}
             </button>
           )}
         </p>
-        {may("capture.cancel") && (
+        {can("capture.cancel") && (
           <CancelButton loading={cancel.isPending} onClick={() => cancel.mutate(undefined)}>
             {t("captures.cancel")}
           </CancelButton>
         )}
       </div>
       <ErrorLine error={cancel.error} />
-      <Loaded query={query} skeleton={<BlockSkeleton height={72} />}>
+      <QueryContent query={query} skeleton={<BlockSkeleton height={72} />}>
         {(capture) => <RunBars capture={capture} since={since} dense={capture.runs.length > 2} />}
-      </Loaded>
+      </QueryContent>
     </>
   );
 }

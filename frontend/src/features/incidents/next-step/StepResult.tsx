@@ -3,7 +3,7 @@ import { Link } from "../../../components/Link";
 import { RunStateIcon } from "../../../components/StatusIcon";
 import { VERDICT_STATES, VerdictIcon } from "../../../components/VerdictIcon";
 import { toFigures } from "../../../core/text/figures";
-import { quantity } from "../../../core/text/format";
+import { formatQuantity } from "../../../core/text/format";
 import { useLocalized, useMessage } from "../../../lib/text/i18n";
 import { useNames } from "../../../lib/text/useNames";
 import { useTranslation } from "../../../lib/text/useTranslation";
@@ -24,8 +24,8 @@ interface Props {
 /** Result of the last step that ran: the state of its run, then the verdict with a number or a reason. */
 export function StepResult({ incident, view, step: key, host, run }: Props) {
   const { t } = useTranslation();
-  const pick = useLocalized();
-  const sentence = useMessage();
+  const localize = useLocalized();
+  const formatMessage = useMessage();
   const names = useNames();
   const step = incident.steps.find((step) => step.key === key);
   const answer = step?.hosts.find((answer) => answer.host_id === host);
@@ -35,7 +35,7 @@ export function StepResult({ incident, view, step: key, host, run }: Props) {
     return (
       <p className={classes.result} role="status">
         <span>
-          {stepNumber(view, key)} · {pick(step.question)}
+          {stepNumber(view, key)} · {localize(step.question)}
         </span>
         {stepRun && <RunStateIcon state={stepRun.state} />}
         {FINISHED_STATES.has(stepRun?.state ?? "") && <span>{t("diagnosis.deciding")}</span>}
@@ -46,19 +46,19 @@ export function StepResult({ incident, view, step: key, host, run }: Props) {
     );
   const [figure] = answer.findings.flatMap(toFigures);
   const why = figure
-    ? `${names.measure(figure.measure, figure.rule)} ${quantity(figure.value, figure.unit)}`
-    : sentence(names.reason(answer.reason));
+    ? `${names.measure(figure.measure, figure.rule)} ${formatQuantity(figure.value, figure.unit)}`
+    : formatMessage(names.reason(answer.reason));
   return (
     <p className={classes.result} role="status">
-      <VerdictIcon look={VERDICT_STATES[answer.verdict]} />
+      <VerdictIcon verdict={VERDICT_STATES[answer.verdict]} />
       <span>
-        {stepNumber(view, key)} · {pick(step.question)}
+        {stepNumber(view, key)} · {localize(step.question)}
       </span>
       <strong>{t(`playbooks.verdict.${answer.verdict}`)}</strong>
       {why && <span className="num">{why}</span>}
       <button
         type="button"
-        className={classes.asks}
+        className={classes.question}
         onClick={() => view.set({ step: key, host, pane: "evidence" })}
       >
         {t("incidents.next.show")}

@@ -1,18 +1,18 @@
 import { Button } from "@mantine/core";
 import type { Incident } from "../../../client/models";
 import { RelativeTime } from "../../../components/text/RelativeTime";
-import { useJournal, type WriteState } from "../../../lib/incidents/incidents";
+import { type IncidentWrite, useJournal } from "../../../lib/incidents/incidents";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "./Incidents.module.css";
-import { entrySentence, useIncidentText } from "./useIncidentText";
+import { toEntryMessage, useIncidentText } from "./useIncidentText";
 
 /** Conflict with another user's edit: lists that edit and offers to apply the current input to the new version. */
-export function EditConflict({ incident, write }: { incident: Incident; write: WriteState }) {
+export function EditConflict({ incident, write }: { incident: Incident; write: IncidentWrite }) {
   if (!write.conflict) return null;
   return <ConflictDetails incident={incident} write={write} />;
 }
 
-function ConflictDetails({ incident, write }: { incident: Incident; write: WriteState }) {
+function ConflictDetails({ incident, write }: { incident: Incident; write: IncidentWrite }) {
   const { t } = useTranslation();
   const words = useIncidentText(incident);
   const journal = useJournal(incident.id);
@@ -24,7 +24,7 @@ function ConflictDetails({ incident, write }: { incident: Incident; write: Write
         <ul className={classes.changes}>
           {since.map((entry) => (
             <li key={entry.id}>
-              {words(entrySentence(entry))}
+              {words(toEntryMessage(entry))}
               {entry.note && <q>{entry.note}</q>}{" "}
               <span className="dim">
                 {entry.by?.name ?? "Culprit"}, <RelativeTime at={entry.at} />

@@ -1,5 +1,5 @@
 import { Collapsible } from "../../../components/Collapsible";
-import { BlockSkeleton, Loaded } from "../../../components/EmptyState";
+import { BlockSkeleton, QueryContent } from "../../../components/EmptyState";
 import { Link } from "../../../components/Link";
 import { useHostContext } from "../../../lib/queries";
 import { useTranslation } from "../../../lib/text/useTranslation";
@@ -29,9 +29,9 @@ function HostContextContent({ hostId }: { hostId: string }) {
           </Link>
         </p>
       )}
-      <Loaded query={query} skeleton={<BlockSkeleton height={220} />}>
+      <QueryContent query={query} skeleton={<BlockSkeleton height={220} />}>
         {(context) => <HostContextView context={context} compact />}
-      </Loaded>
+      </QueryContent>
     </>
   );
 }

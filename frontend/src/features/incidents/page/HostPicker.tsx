@@ -36,7 +36,7 @@ export function HostPicker({ incident, view, verdicts = false }: Props) {
             ].join(" · ")}
           >
             {verdicts && (
-              <VerdictIcon look={VERDICT_STATES[verdict]} label={t(`playbooks.verdict.${verdict}`)} />
+              <VerdictIcon verdict={VERDICT_STATES[verdict]} label={t(`playbooks.verdict.${verdict}`)} />
             )}
             <span className="mono">{host.name}</span>
             {host.role !== "suspect" && <span className="dim">{t(`incidents.hosts.role.${host.role}`)}</span>}

@@ -9,9 +9,9 @@ import { useOpenDialog } from "../../../lib/dialogs";
 import { usePermission } from "../../../lib/queries";
 import { useLocalized } from "../../../lib/text/i18n";
 import { useTranslation } from "../../../lib/text/useTranslation";
-import type { Person } from "../api";
+import type { Participant } from "../api";
 import { INCIDENT_STATES } from "../api";
-import { PlaybookStateTag } from "../dialogs/DismissPlaybookDialog";
+import { PlaybookStateTag } from "../chain/PlaybookStateTag";
 import { AutopilotSwitch } from "../next-step/AutopilotSwitch";
 import classes from "./Incidents.module.css";
 import { STATE_TONES } from "./states";
@@ -73,14 +73,14 @@ function PlaybookTag({ playbook }: { playbook: Incident["playbooks"][number] }) 
 }
 
 /** Participants of the incident; users who have it open now are highlighted. */
-function Participants({ people }: { people: readonly Person[] }) {
+function Participants({ people }: { people: readonly Participant[] }) {
   const { t } = useTranslation();
   return (
     <ul className={classes.people} aria-label={t("incidents.people")}>
       {people.slice(0, 6).map((person) => (
         <li
           key={person.id}
-          className={cx(classes.person, person.is_present && classes.here)}
+          className={cx(classes.person, person.is_present && classes.present)}
           title={t(person.is_present ? "incidents.here" : "incidents.away", { name: person.name })}
         >
           <span aria-hidden>{[...person.name][0]?.toUpperCase()}</span>
@@ -97,11 +97,11 @@ function Participants({ people }: { people: readonly Person[] }) {
 /** Button that creates a conditional capture on the incident's hosts; its result becomes evidence of the incident. */
 function CreateWatcherButton({ incident }: { incident: Incident }) {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const openDialog = useOpenDialog();
   const hosts = incident.hosts.map((host) => host.id);
   if (
-    !may("watcher.conditional") ||
+    !can("watcher.conditional") ||
     !incident.permissions.edit ||
     incident.state === "resolved" ||
     hosts.length === 0
@@ -113,7 +113,7 @@ function CreateWatcherButton({ incident }: { incident: Incident }) {
       leftSection={<Hourglass size={14} />}
       onClick={() => openDialog("arm", hosts, "", [], "", incident.id)}
     >
-      {t("watchers.armForIncident")}
+      {t("watchers.createForIncident")}
     </Button>
   );
 }

@@ -1,23 +1,15 @@
 import { useParams } from "@tanstack/react-router";
-import { useEffect, useMemo, useState } from "react";
+import { lazy, Suspense, useEffect, useState } from "react";
 import type { Incident } from "../../../client/models";
 import { BlockSkeleton, EmptyState, ErrorState } from "../../../components/EmptyState";
+import { NearViewport } from "../../../components/NearViewport";
 import { Page, Panel } from "../../../components/Page";
-import { isoToNs } from "../../../core/time/clock";
-import { NS_PER_S, padded, type Range } from "../../../core/time/range";
 import { rememberIncident } from "../../../lib/incidents/currentIncident";
 import { useIncidentStream } from "../../../lib/incidents/useIncidentStream";
 import { useTranslation } from "../../../lib/text/useTranslation";
-import { Timeline } from "../../../widgets/timeline/Timeline";
 import { AnswerPanel } from "../answer/AnswerPanel";
 import { EvidenceChain } from "../chain/EvidenceChain";
-import { CommentsPanel } from "../comments/CommentsPanel";
-import { IncidentDialogs } from "../dialogs/IncidentDialogs";
 import { EvidencePanel } from "../evidence/EvidencePanel";
-import { PinsPanel } from "../evidence/PinsPanel";
-import { FixesPanel } from "../fixes/FixesPanel";
-import { ImportOrigin } from "../import-origin/ImportOrigin";
-import { JournalPanel } from "../journal/JournalPanel";
 import { NextStepPanel } from "../next-step/NextStepPanel";
 import { HostContextPanel } from "./HostContextPanel";
 import { HostPicker } from "./HostPicker";
@@ -25,8 +17,23 @@ import { IncidentActions, IncidentFacts, IncidentTitle } from "./IncidentHeader"
 import classes from "./Incidents.module.css";
 import { PaneTabs } from "./PaneTabs";
 import { useIncidentKeys } from "./useIncidentKeys";
-import { useIncidentMarks } from "./useIncidentMarks";
 import { useIncidentView } from "./useIncidentView";
+
+const CommentsPanel = lazy(() =>
+  import("../comments/CommentsPanel").then((m) => ({ default: m.CommentsPanel })),
+);
+const FixesPanel = lazy(() => import("../fixes/FixesPanel").then((m) => ({ default: m.FixesPanel })));
+const ImportOrigin = lazy(() =>
+  import("../import-origin/ImportOrigin").then((m) => ({ default: m.ImportOrigin })),
+);
+const IncidentDialogs = lazy(() =>
+  import("../dialogs/IncidentDialogs").then((m) => ({ default: m.IncidentDialogs })),
+);
+const IncidentTimeline = lazy(() =>
+  import("./IncidentTimeline").then((m) => ({ default: m.IncidentTimeline })),
+);
+const JournalPanel = lazy(() => import("../journal/JournalPanel").then((m) => ({ default: m.JournalPanel })));
+const PinsPanel = lazy(() => import("../evidence/PinsPanel").then((m) => ({ default: m.PinsPanel })));
 
 /** Page of an incident: evidence chain, evidence of the selected step, and timeline of the selected host. */
 export function IncidentPage() {
@@ -59,34 +66,16 @@ interface Props {
   pollMs: number | false;
 }
 
-const HALF_HOUR_NS = 1800e9;
-
-/** Return the padded time range of a host's runs, else of the incident; undefined without a start time. */
-function measuredRange({ runs, window }: Incident, host: string | undefined): Range | undefined {
-  const own = runs.filter((run) => run.host_id === host);
-  const from = own.flatMap((run) => isoToNs(run.from) ?? []);
-  const to = own.flatMap((run) => isoToNs(run.to) ?? []);
-  if (from.length > 0 && to.length > 0)
-    return padded({ from: Math.min(...from), to: Math.max(...to) }, 0.1, 5 * NS_PER_S);
-  const begin = isoToNs(window.from);
-  if (begin === undefined) return undefined;
-  return padded({ from: begin, to: isoToNs(window.to) ?? begin + HALF_HOUR_NS }, 0.1);
-}
-
 function IncidentContent({ incident, link, pollMs }: Props) {
   const { t } = useTranslation();
   const view = useIncidentView(incident);
   const [requestCount, setRequestCount] = useState(0);
-  const marks = useIncidentMarks(incident, view, pollMs);
   const { step, host, pane } = view;
   useEffect(
     () => rememberIncident({ incident: incident.id, step: step?.key ?? "" }),
     [incident.id, step?.key],
   );
-  const isMeasured = incident.runs.some((run) => run.host_id === host?.id && run.to !== null);
   useIncidentKeys(incident, view, () => setRequestCount((n) => n + 1));
-  // biome-ignore lint/correctness/useExhaustiveDependencies: new measurements must not move the visible range
-  const initial = useMemo(() => measuredRange(incident, host?.id), [incident.id, host?.id, isMeasured]);
   return (
     <Page
       title={<IncidentTitle incident={incident} />}
@@ -98,18 +87,22 @@ function IncidentContent({ incident, link, pollMs }: Props) {
       <div className={classes.panes}>
         <section className={classes.chainPane} aria-label={t("incidents.chain.title")}>
           <h2 className="visually-hidden">{t("incidents.chain.title")}</h2>
-          {incident.origin && <ImportOrigin incident={incident} origin={incident.origin} />}
+          <Suspense fallback={<BlockSkeleton height={120} />}>
+            {incident.origin && <ImportOrigin incident={incident} origin={incident.origin} />}
+          </Suspense>
           <EvidenceChain incident={incident} view={view} />
         </section>
-        <div className={classes.right}>
+        <div className={classes.rightColumn}>
           <NextStepPanel incident={incident} view={view} requestCount={requestCount} />
           <section className={classes.evidencePane} aria-label={t(`incidents.pane.${pane}`)}>
             <PaneTabs incident={incident} view={view} />
             {pane === "evidence" && <EvidencePanel incident={incident} view={view} />}
-            {pane === "fixes" && <FixesPanel incident={incident} view={view} />}
-            {pane === "pins" && <PinsPanel incident={incident} view={view} />}
-            {pane === "comments" && <CommentsPanel incident={incident} view={view} />}
-            {pane === "journal" && <JournalPanel incident={incident} pollMs={pollMs} />}
+            <Suspense fallback={<BlockSkeleton height={240} />}>
+              {pane === "fixes" && <FixesPanel incident={incident} view={view} />}
+              {pane === "pins" && <PinsPanel incident={incident} view={view} />}
+              {pane === "comments" && <CommentsPanel incident={incident} view={view} />}
+              {pane === "journal" && <JournalPanel incident={incident} pollMs={pollMs} />}
+            </Suspense>
           </section>
           <section className={classes.timePane} aria-label={t("timeline.title")}>
             <div className={classes.paneHead}>
@@ -117,20 +110,17 @@ function IncidentContent({ incident, link, pollMs }: Props) {
               <HostPicker incident={incident} view={view} />
             </div>
             {host && <HostContextPanel key={`where ${host.id}`} hostId={host.id} />}
-            {host ? (
-              <Timeline
-                key={host.id}
-                hostId={host.id}
-                marks={{ name: t("incidents.marks"), items: marks }}
-                {...(initial ? { initial } : {})}
-              />
-            ) : (
-              <EmptyState title={t("incidents.hosts.none")}>{t("incidents.hosts.noneText")}</EmptyState>
-            )}
+            <NearViewport height={560} margin="-96px">
+              {host ? (
+                <IncidentTimeline incident={incident} view={view} hostId={host.id} pollMs={pollMs} />
+              ) : (
+                <EmptyState title={t("incidents.hosts.none")}>{t("incidents.hosts.noneText")}</EmptyState>
+              )}
+            </NearViewport>
           </section>
         </div>
       </div>
-      <IncidentDialogs incident={incident} view={view} />
+      <Suspense>{view.dialog !== "" && <IncidentDialogs incident={incident} view={view} />}</Suspense>
     </Page>
   );
 }

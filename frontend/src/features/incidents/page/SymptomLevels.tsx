@@ -1,32 +1,32 @@
-import { NO_VALUE, number, percent, quantity } from "../../../core/text/format";
+import { formatNumber, formatPercent, formatQuantity, NO_VALUE } from "../../../core/text/format";
 import { useTimeFormat } from "../../../lib/text/useFormat";
 import { useTranslation } from "../../../lib/text/useTranslation";
-import type { BeforeAfter, Symptom } from "../api";
+import type { Symptom, SymptomNumber } from "../api";
 import classes from "./Incidents.module.css";
 
 const KINDS = ["latency", "errors", "rate"] as const;
 /** Units that are scaled with prefixes; other units are displayed as entered. */
-const SCALED = new Set(["ms", "s", "us", "ns", "%", "pct", "ratio", "bytes"]);
+const SCALED_UNITS = new Set(["ms", "s", "us", "ns", "%", "pct", "ratio", "bytes"]);
 
-export const symptomText = (value: number | null, unit: string): string =>
+export const formatSymptomLevel = (value: number | null, unit: string): string =>
   value === null
     ? NO_VALUE
-    : SCALED.has(unit)
-      ? quantity(value, unit)
-      : `${number(value)}${unit && `\u2009${unit}`}`;
+    : SCALED_UNITS.has(unit)
+      ? formatQuantity(value, unit)
+      : `${formatNumber(value)}${unit && `\u2009${unit}`}`;
 
-function SymptomLevel({ level }: { level: BeforeAfter }) {
+function SymptomLevel({ level }: { level: SymptomNumber }) {
   const { before = null, after = null, unit } = level;
   const change = before !== null && after !== null && before !== 0 ? after / before - 1 : undefined;
   return (
     <span className="num">
-      <span className="dim">{symptomText(before, unit)} → </span>
-      <strong>{symptomText(after, unit)}</strong>
+      <span className="dim">{formatSymptomLevel(before, unit)} → </span>
+      <strong>{formatSymptomLevel(after, unit)}</strong>
       {change !== undefined && Math.abs(change) >= 0.05 && (
         <span className="dim">
           {" "}
           ({change > 0 ? "+" : ""}
-          {percent(change)})
+          {formatPercent(change)})
         </span>
       )}
     </span>

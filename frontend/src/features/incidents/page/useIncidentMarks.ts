@@ -4,7 +4,7 @@ import { isoToNs } from "../../../core/time/clock";
 import { useJournal } from "../../../lib/incidents/incidents";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import type { TimeMark } from "../../../widgets/timeline/marks/MarkStrip";
-import { entrySentence, useIncidentText } from "./useIncidentText";
+import { toEntryMessage, useIncidentText } from "./useIncidentText";
 import type { IncidentView } from "./useIncidentView";
 
 const MARKED_KINDS = /verdict|note/;
@@ -36,7 +36,7 @@ export function useIncidentMarks(incident: Incident, view: IncidentView, pollMs:
         add(fix.id, fix.applied_at, "fix", `${t("incidents.chain.fix")}: ${fix.what}`, () =>
           set({ pane: "fixes", what: fix.id }, { push: true }),
         );
-    const text = (entry: JournalEntry) => entry.note || words(entrySentence(entry));
+    const text = (entry: JournalEntry) => entry.note || words(toEntryMessage(entry));
     for (const entry of journal ?? [])
       if (MARKED_KINDS.test(entry.kind))
         add(entry.id, entry.at, entry.kind.includes("note") ? "note" : "verdict", text(entry), toJournal);

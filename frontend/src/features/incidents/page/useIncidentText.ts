@@ -13,8 +13,8 @@ type EntryText = (value: string) => string;
 /** Return a formatter for server messages about an incident; it inserts display names of steps, causes and verdicts. */
 export function useIncidentText(incident: Incident) {
   const { t } = useTranslation();
-  const sentence = useMessage();
-  const pick = useLocalized();
+  const formatMessage = useMessage();
+  const localize = useLocalized();
   const names = useNames();
   const numberName = useNumberName();
   const { steps, hypotheses, playbooks } = incident;
@@ -23,7 +23,7 @@ export function useIncidentText(incident: Incident) {
       if (!of) return "";
       const keys = orderSteps(steps, hypotheses);
       const step: EntryText = (key) => {
-        const question = pick(steps.find((step) => step.key === key)?.question);
+        const question = localize(steps.find((step) => step.key === key)?.question);
         return question ? `${keys.indexOf(key) + 1} · ${question}` : key;
       };
       const verdict: EntryText = (value) =>
@@ -44,8 +44,9 @@ export function useIncidentText(incident: Incident) {
               return text ? `${step(key)}: ${verdict(text)}` : step(key);
             })
             .join("; "),
-        hypothesis: (key) => pick(hypotheses.find((hypothesis) => hypothesis.key === key)?.summary) || key,
-        playbook: (id) => pick(playbooks.find((playbook) => playbook.id === id)?.title) || id,
+        hypothesis: (key) =>
+          localize(hypotheses.find((hypothesis) => hypothesis.key === key)?.summary) || key,
+        playbook: (id) => localize(playbooks.find((playbook) => playbook.id === id)?.title) || id,
         verdict,
         previous: whole,
         to: of.key === "journal.state_changed" ? whole : state,
@@ -75,14 +76,14 @@ export function useIncidentText(incident: Incident) {
           return [name, word && typeof value === "string" ? word(value) : value];
         }),
       );
-      return sentence({ key: of.key, params }).trim();
+      return formatMessage({ key: of.key, params }).trim();
     },
-    [steps, hypotheses, playbooks, t, sentence, pick, names, numberName],
+    [steps, hypotheses, playbooks, t, formatMessage, localize, names, numberName],
   );
 }
 
 /** Return a journal entry as a message. */
-export const entrySentence = ({ kind, params }: Pick<JournalEntry, "kind" | "params">): Message => ({
+export const toEntryMessage = ({ kind, params }: Pick<JournalEntry, "kind" | "params">): Message => ({
   key: `journal.${kind}`,
   params: Object.fromEntries(
     Object.entries(params).flatMap(([name, value]) => (typeof value === "object" ? [] : [[name, value]])),

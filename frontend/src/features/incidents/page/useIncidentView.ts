@@ -43,12 +43,12 @@ export const listBranches = (incident: Incident) => groupByBranch(incident.steps
 /** Return a function that names a cause: its catalog name, else the summary of its hypothesis, else its ID. */
 export function useCauseName(incident: Incident) {
   const names = useNames();
-  const pick = useLocalized();
+  const localize = useLocalized();
   return useCallback(
     (cause: string, hypothesis = "") =>
       (cause && names.cause(cause)) ||
-      pick(incident.hypotheses.find((item) => item.key === hypothesis)?.summary) ||
+      localize(incident.hypotheses.find((item) => item.key === hypothesis)?.summary) ||
       cause,
-    [names, pick, incident.hypotheses],
+    [names, localize, incident.hypotheses],
   );
 }

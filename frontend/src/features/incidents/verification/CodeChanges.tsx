@@ -1,21 +1,21 @@
 import { Collapsible } from "../../../components/Collapsible";
 import { DataTable } from "../../../components/tables/DataTable";
 import { VerdictIcon } from "../../../components/VerdictIcon";
-import { percent } from "../../../core/text/format";
+import { formatPercent } from "../../../core/text/format";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { ComparisonPreview } from "../../../widgets/flame-graph/ComparisonPreview";
 import { MergedNames } from "../../../widgets/flame-graph/MergedNames";
-import type { Judged } from "../api";
+import type { VerificationResult } from "../api";
 import classes from "../fixes/Fixes.module.css";
 
 const MAX_ROWS = 30;
 /** Minimum number of hosts for an interval. */
 const MIN_HOSTS = 3;
 
-const signedPercent = (share: number): string => `${share > 0 ? "+" : ""}${percent(share)}`;
+const signedPercent = (share: number): string => `${share > 0 ? "+" : ""}${formatPercent(share)}`;
 
 /** CPU time by function before and after the fix: a differential flame graph and a table. */
-export function CodeChanges({ id, result }: { id: string; result: Judged }) {
+export function CodeChanges({ id, result }: { id: string; result: VerificationResult }) {
   const { t } = useTranslation();
   const differential = result.differential;
   if (!differential) return <p className={classes.noCode}>{t("incidents.verify.noProfiles")}</p>;
@@ -41,15 +41,15 @@ export function CodeChanges({ id, result }: { id: string; result: Judged }) {
                 <th className="right">{t("incidents.verify.side.before")}</th>
                 <th className="right">{t("incidents.verify.side.after")}</th>
                 <th className="right">{t("incidents.verify.change")}</th>
-                {hasInterval && <th>{t("incidents.verify.sure")}</th>}
+                {hasInterval && <th>{t("incidents.verify.excludesZero")}</th>}
               </tr>
             </thead>
             <tbody>
               {differential.functions.slice(0, MAX_ROWS).map((functionChange) => (
                 <tr key={functionChange.name}>
                   <td className="mono">{functionChange.name}</td>
-                  <td className="num right">{percent(functionChange.before)}</td>
-                  <td className="num right">{percent(functionChange.after)}</td>
+                  <td className="num right">{formatPercent(functionChange.before)}</td>
+                  <td className="num right">{formatPercent(functionChange.after)}</td>
                   <td className="num right">
                     {signedPercent(functionChange.change)}
                     {hasInterval &&
@@ -58,7 +58,7 @@ export function CodeChanges({ id, result }: { id: string; result: Judged }) {
                   {hasInterval && (
                     <td>
                       {functionChange.sure && (
-                        <VerdictIcon look="supports" label={t("incidents.verify.sure")} />
+                        <VerdictIcon verdict="supports" label={t("incidents.verify.excludesZero")} />
                       )}
                     </td>
                   )}

@@ -1,24 +1,27 @@
 import { Collapsible } from "../../../components/Collapsible";
 import { Link } from "../../../components/Link";
 import { DataTable } from "../../../components/tables/DataTable";
-import { NO_VALUE, percent, quantity } from "../../../core/text/format";
+import { formatPercent, formatQuantity, NO_VALUE } from "../../../core/text/format";
 import { useMessage } from "../../../lib/text/i18n";
 import { useNames } from "../../../lib/text/useNames";
 import { useNumberName } from "../../../lib/text/useNumberName";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { CitationLink } from "../../../widgets/findings/CitationLink";
-import type { Judged, VerificationWindow } from "../api";
+import type { VerificationResult, VerificationWindow } from "../api";
 
 /** Return the first run before the fix on the same host, as the baseline of a run after it. */
-const baselineOf = ({ windows }: Judged, { side, host }: VerificationWindow): string | undefined =>
+const findBaselineRun = (
+  { windows }: VerificationResult,
+  { side, host }: VerificationWindow,
+): string | undefined =>
   side.endsWith("after")
     ? windows.find((window) => window.host === host && window.side === side.replace("after", "before"))?.run
     : undefined;
 
 /** Table of measurement windows with links to their runs and source lines; for a cohort also a table of hosts. */
-export function MeasurementWindows({ id, result }: { id: string; result: Judged }) {
+export function MeasurementWindows({ id, result }: { id: string; result: VerificationResult }) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const names = useNames();
   const numberName = useNumberName();
   const { unit, read } = result.primary;
@@ -38,10 +41,12 @@ export function MeasurementWindows({ id, result }: { id: string; result: Judged 
               {result.hosts.map((host) => (
                 <tr key={host.host}>
                   <td className="mono">{host.host}</td>
-                  <td className="num right">{host.change === null ? NO_VALUE : percent(host.change)}</td>
+                  <td className="num right">
+                    {host.change === null ? NO_VALUE : formatPercent(host.change)}
+                  </td>
                   <td>
                     {host.left_out
-                      ? sentence(host.left_out)
+                      ? formatMessage(host.left_out)
                       : host.outlier
                         ? t("incidents.verify.outlier")
                         : ""}
@@ -72,17 +77,17 @@ export function MeasurementWindows({ id, result }: { id: string; result: Judged 
                   <Link
                     to="/runs/$runId"
                     params={{ runId: window.run }}
-                    search={{ before: baselineOf(result, window) }}
+                    search={{ before: findBaselineRun(result, window) }}
                   >
                     {window.host}
                   </Link>
                 </td>
-                <td className="num right">{quantity(window.mean, unit)}</td>
+                <td className="num right">{formatQuantity(window.mean, unit)}</td>
                 <td className="num right">{window.values.filter((value) => value !== null).length}</td>
-                <td className="num right">{quantity(window.load, result.load.unit)}</td>
+                <td className="num right">{formatQuantity(window.load, result.load.unit)}</td>
                 <td>
                   {window.missing
-                    ? sentence(names.reason(window.missing))
+                    ? formatMessage(names.reason(window.missing))
                     : window.citations
                         .slice(0, 1)
                         .map((place, i) => (

@@ -1,31 +1,31 @@
 import { cx } from "../../../core/cx";
-import { percent, quantity } from "../../../core/text/format";
+import { formatPercent, formatQuantity } from "../../../core/text/format";
 import { useTranslation } from "../../../lib/text/useTranslation";
-import type { Judged, VerificationWindow } from "../api";
+import type { VerificationResult, VerificationWindow } from "../api";
 import classes from "../fixes/Fixes.module.css";
 
-const W = 360;
+const WIDTH = 360;
 const LEFT = 96;
 const RIGHT = 348;
 const ROW = 40;
 const SIDES = ["before", "after", "control_before", "control_after"] as const;
 
-export const averageOf = (windows: readonly VerificationWindow[]): number | undefined => {
+export const averageWindows = (windows: readonly VerificationWindow[]): number | undefined => {
   const means = windows.flatMap((window) => window.mean ?? []);
   return means.length > 0 ? means.reduce((a, b) => a + b, 0) / means.length : undefined;
 };
 
-const valuesOf = ({ values }: VerificationWindow): number[] => values.filter((value) => value !== null);
+const listValues = ({ values }: VerificationWindow): number[] => values.filter((value) => value !== null);
 
 /** Chart of all windows by side on a common axis that includes zero: a dot per mean, a line over its readings. */
-export function WindowsChart({ result }: { result: Judged }) {
+export function WindowsChart({ result }: { result: VerificationResult }) {
   const { t } = useTranslation();
   const sides = SIDES.map((side) => ({
     side,
     windows: result.windows.filter((window) => window.side === side && window.mean !== null),
   })).filter(({ windows }) => windows.length > 0);
   const all = sides.flatMap(({ windows }) =>
-    windows.flatMap((window) => [...valuesOf(window), window.mean ?? 0]),
+    windows.flatMap((window) => [...listValues(window), window.mean ?? 0]),
   );
   if (all.length === 0) return null;
   const { unit } = result.primary;
@@ -35,13 +35,13 @@ export function WindowsChart({ result }: { result: Judged }) {
   return (
     <figure className={classes.chart}>
       <svg
-        viewBox={`0 0 ${W} ${sides.length * ROW + 12}`}
+        viewBox={`0 0 ${WIDTH} ${sides.length * ROW + 12}`}
         role="img"
         aria-label={t("incidents.verify.windows")}
       >
         {sides.map(({ side, windows }, i) => {
           const y = i * ROW + 28;
-          const mean = averageOf(windows);
+          const mean = averageWindows(windows);
           return (
             <g key={side}>
               <text x={0} y={y + 4} className={classes.side}>
@@ -67,7 +67,7 @@ export function WindowsChart({ result }: { result: Judged }) {
                     textAnchor="middle"
                     className={classes.tick}
                   >
-                    {quantity(mean, unit)}
+                    {formatQuantity(mean, unit)}
                   </text>
                 </>
               )}
@@ -89,7 +89,7 @@ interface SpreadBarProps {
 }
 
 function SpreadBar({ window, x, y, side, unit }: SpreadBarProps) {
-  const readings = valuesOf(window);
+  const readings = listValues(window);
   const mean = window.mean ?? 0;
   return (
     <g>
@@ -99,28 +99,28 @@ function SpreadBar({ window, x, y, side, unit }: SpreadBarProps) {
           x2={x(Math.max(...readings))}
           y1={y}
           y2={y}
-          className={classes.spread}
+          className={classes.range}
         />
       )}
       <circle cx={x(mean)} cy={y} r="4" className={side.endsWith("before") ? classes.before : classes.after}>
-        <title>{`${window.host} ${quantity(mean, unit)}, n ${readings.length}`}</title>
+        <title>{`${window.host} ${formatQuantity(mean, unit)}, n ${readings.length}`}</title>
       </circle>
     </g>
   );
 }
 
 /** Chart of the relative change with its interval, and the band of ± minimum change in which no change counts. */
-export function IntervalChart({ result }: { result: Judged }) {
+export function IntervalChart({ result }: { result: VerificationResult }) {
   const { t } = useTranslation();
   const { change, low, high, minimum_change } = result;
   if (change === null || low === null || high === null) return null;
   const reach = Math.max(minimum_change * 1.6, Math.abs(low), Math.abs(high)) * 1.1;
   const from = 12;
   const x = (share: number) => from + ((share + reach) / (2 * reach)) * (RIGHT - from);
-  const sign = (share: number) => `${share > 0 ? "+" : ""}${percent(share)}`;
+  const sign = (share: number) => `${share > 0 ? "+" : ""}${formatPercent(share)}`;
   return (
     <figure className={cx(classes.chart, classes[result.outcome])}>
-      <svg viewBox={`0 0 ${W} 92`} role="img" aria-label={t("incidents.verify.interval")}>
+      <svg viewBox={`0 0 ${WIDTH} 92`} role="img" aria-label={t("incidents.verify.interval")}>
         <rect
           x={x(-minimum_change)}
           y={14}
@@ -132,7 +132,7 @@ export function IntervalChart({ result }: { result: Judged }) {
           <line key={at} x1={x(at)} x2={x(at)} y1={14} y2={66} className={classes.barEdge} />
         ))}
         <text x={x(0)} y={80} textAnchor="middle" className={classes.tick}>
-          ±{percent(minimum_change)}
+          ±{formatPercent(minimum_change)}
         </text>
         <line x1={from} x2={RIGHT} y1={66} y2={66} className={classes.axis} />
         <line x1={x(0)} x2={x(0)} y1={10} y2={66} className={classes.zero} />
@@ -149,8 +149,8 @@ export function IntervalChart({ result }: { result: Judged }) {
       </svg>
       <figcaption>
         {t("incidents.verify.intervalText", {
-          share: percent(result.confidence),
-          bar: percent(minimum_change),
+          share: formatPercent(result.confidence),
+          bar: formatPercent(minimum_change),
         })}
       </figcaption>
     </figure>

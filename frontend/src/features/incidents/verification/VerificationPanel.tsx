@@ -3,19 +3,19 @@ import type { Incident } from "../../../client/models";
 import { ErrorLine } from "../../../components/EmptyState";
 import { Link } from "../../../components/Link";
 import { StatusIcon, type Tone } from "../../../components/StatusIcon";
-import { number, percent, quantity } from "../../../core/text/format";
+import { formatNumber, formatPercent, formatQuantity } from "../../../core/text/format";
 import { incidentKeys } from "../../../lib/incidents/incidents";
-import { isActive, keys, post, useAction, usePermission } from "../../../lib/queries";
+import { isActive, post, queryKeys, useAction, usePermission } from "../../../lib/queries";
 import { useNumberName } from "../../../lib/text/useNumberName";
 import { useTranslation } from "../../../lib/text/useTranslation";
-import type { Outcome, Verification } from "../api";
+import type { Verification, VerificationOutcome } from "../api";
 import classes from "../fixes/Fixes.module.css";
 import { useIncidentText } from "../page/useIncidentText";
 import { CodeChanges } from "./CodeChanges";
 import { MeasurementWindows } from "./MeasurementWindows";
 import { IntervalChart, WindowsChart } from "./VerificationCharts";
 
-const TONES: Record<Outcome, Tone> = {
+const TONES: Record<VerificationOutcome, Tone> = {
   verified: "ok",
   worse: "bad",
   no_effect: "off",
@@ -45,7 +45,7 @@ export function VerificationPanel({ incident, verification }: Props) {
             </StatusIcon>
             {result.change !== null && (
               <span className="num">
-                {changeText(result.change)} [{changeText(result.low)}, {changeText(result.high)}]
+                {formatChange(result.change)} [{formatChange(result.low)}, {formatChange(result.high)}]
               </span>
             )}
           </>
@@ -62,33 +62,35 @@ export function VerificationPanel({ incident, verification }: Props) {
           </span>
         )}
         {(state === "before" || state === "collecting") && (
-          <span className="num">{t("incidents.verify.taken", { count: taken.length })}</span>
+          <span className="num">{t("incidents.verify.captureCount", { count: taken.length })}</span>
         )}
         <span className="dim">
           {t(`incidents.verify.kind.${verification.kind}`)}
           {control ? `: ${control.name}` : ""}
         </span>
       </p>
-      {verification.failure && <p className={classes.means}>{words(verification.failure)}</p>}
+      {verification.failure && <p className={classes.explanation}>{words(verification.failure)}</p>}
       {result && (
         <>
-          <p className={classes.means}>
+          <p className={classes.explanation}>
             {result.outcome !== "no_conclusion" &&
-              t(`incidents.verify.means.${result.outcome}`, { bar: number(result.minimum_change * 100) })}
+              t(`incidents.verify.means.${result.outcome}`, {
+                bar: formatNumber(result.minimum_change * 100),
+              })}
             {result.per_work && ` ${t("incidents.verify.perWork")}`}
             {result.load.change !== null && (
               <span className="dim">
                 {" "}
                 {t("incidents.verify.load", {
-                  change: changeText(result.load.change),
-                  before: quantity(result.load.before, result.load.unit),
-                  after: quantity(result.load.after, result.load.unit),
+                  change: formatChange(result.load.change),
+                  before: formatQuantity(result.load.before, result.load.unit),
+                  after: formatQuantity(result.load.after, result.load.unit),
                 })}
               </span>
             )}
           </p>
           {result.reasons.map((reason) => (
-            <p key={reason.key} className={classes.means}>
+            <p key={reason.key} className={classes.explanation}>
               {words(reason)}
             </p>
           ))}
@@ -105,12 +107,12 @@ export function VerificationPanel({ incident, verification }: Props) {
   );
 }
 
-const changeText = (share: number | null): string =>
-  share === null ? "–" : `${share > 0 ? "+" : ""}${percent(share)}`;
+const formatChange = (share: number | null): string =>
+  share === null ? "–" : `${share > 0 ? "+" : ""}${formatPercent(share)}`;
 
 function RunningVerification({ incident, verification }: Props) {
   const { t } = useTranslation();
-  const may = usePermission();
+  const can = usePermission();
   const captures = [...verification.captures_before, ...verification.after];
   const runs = incident.runs.filter((run) => captures.includes(run.capture_id) && isActive(run.state));
   const cancel = useAction(
@@ -118,7 +120,7 @@ function RunningVerification({ incident, verification }: Props) {
       Promise.all(
         [...new Set(runs.map((run) => run.capture_id))].map((id) => post(`/captures/${id}/cancel`)),
       ),
-    [keys.captures, incidentKeys.all],
+    [queryKeys.captures, incidentKeys.all],
   );
   if (runs.length === 0) return null;
   return (
@@ -128,7 +130,7 @@ function RunningVerification({ incident, verification }: Props) {
           #{run.number}
         </Link>
       ))}
-      {may("capture.cancel") && (
+      {can("capture.cancel") && (
         <Button
           size="compact-sm"
           color="red"

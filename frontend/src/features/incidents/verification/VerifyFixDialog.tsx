@@ -1,6 +1,6 @@
 import { Button, NumberInput, Radio, Select, Stack } from "@mantine/core";
 import { useState } from "react";
-import { useWrite } from "../../../lib/incidents/incidents";
+import { useIncidentWrite } from "../../../lib/incidents/incidents";
 import { useNumberName } from "../../../lib/text/useNumberName";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import type { Verification } from "../api";
@@ -16,7 +16,11 @@ export function VerifyFixDialog({ incident, view, onClose }: IncidentDialogProps
   const { t } = useTranslation();
   const numberName = useNumberName();
   const words = useIncidentText(incident);
-  const write = useWrite(incident, () => view.set({ dialog: "", pane: "fixes", what: view.what }), true);
+  const write = useIncidentWrite(
+    incident,
+    () => view.set({ dialog: "", pane: "fixes", what: view.what }),
+    true,
+  );
   const fix = incident.fixes.find((fix) => fix.id === view.what) ?? incident.fixes.at(-1);
   const changed = new Set(fix?.hosts);
   const controls = incident.hosts
@@ -79,7 +83,7 @@ export function VerifyFixDialog({ incident, view, onClose }: IncidentDialogProps
           </Button>
         </p>
       )}
-      <div className={classes.two}>
+      <div className={classes.twoColumns}>
         <NumberInput
           label={t("incidents.verify.minimumChange")}
           description={t("incidents.verify.minimumChangeText")}

@@ -1,10 +1,15 @@
 import { Checkbox } from "@mantine/core";
 import { useState } from "react";
-import { Loaded } from "../../../components/EmptyState";
+import { QueryContent } from "../../../components/EmptyState";
 import { Panel } from "../../../components/Page";
 import { DataTable } from "../../../components/tables/DataTable";
 import { cx } from "../../../core/cx";
-import { type DiffHead, rate, sideRate, signedRate } from "../../../core/profiles/difference";
+import {
+  type DiffHead,
+  formatSideWeight,
+  formatWeight,
+  formatWeightChange,
+} from "../../../core/profiles/difference";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { type FunctionChange, useComparisonFunctions } from "../api";
 import classes from "../Profile.module.css";
@@ -40,7 +45,7 @@ export function ChangedFunctions({ id, params }: { id: string; params: Compariso
       }
       flush
     >
-      <Loaded query={query}>
+      <QueryContent query={query}>
         {(data) =>
           visible.length === 0 ? (
             <p className={classes.more}>{t("compare.functionsNone")}</p>
@@ -66,7 +71,7 @@ export function ChangedFunctions({ id, params }: { id: string; params: Compariso
             </DataTable>
           )
         }
-      </Loaded>
+      </QueryContent>
     </Panel>
   );
 }
@@ -89,12 +94,12 @@ function SideCells({ change, head }: { change: Part; head: DiffHead }) {
   const dim = change.verdict === "changed" ? undefined : "dim";
   return (
     <>
-      <td className="right num">{sideRate(change.a, "a", head)}</td>
-      <td className="right num">{sideRate(change.b, "b", head)}</td>
-      <td className={cx("right num", dim)}>{signedRate(change.delta, head)}</td>
+      <td className="right num">{formatSideWeight(change.a, "a", head)}</td>
+      <td className="right num">{formatSideWeight(change.b, "b", head)}</td>
+      <td className={cx("right num", dim)}>{formatWeightChange(change.delta, head)}</td>
       <td className="right num dim">
         {change.noise != null
-          ? `±${rate(change.noise, head)}`
+          ? `±${formatWeight(change.noise, head)}`
           : change.a + change.b > 0
             ? t("compare.few")
             : ""}

@@ -4,12 +4,12 @@ import { NORMALIZATIONS, type Normalization } from "../../../core/profiles/diffe
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { useUrlState } from "../../../lib/urlState";
 import classes from "../Profile.module.css";
-import { COMPARISON_FIELDS, requestsOf, type Work } from "./state";
+import { COMPARISON_FIELDS, type ComparisonWork, chooseRequestCount } from "./state";
 
 interface Props {
   /** Normalizations that this comparison supports; undefined until it has loaded. */
   normalizations: readonly Normalization[] | undefined;
-  work: Work | undefined;
+  work: ComparisonWork | undefined;
 }
 
 /** Controls for the normalization, for the side that sets the frame widths, and to swap the sides. */
@@ -42,7 +42,7 @@ export function ComparisonBar({ normalizations, work }: Props) {
             min={0}
             thousandSeparator=","
             hideControls
-            value={requestsOf(state[fields[side]], work?.[side]) ?? ""}
+            value={chooseRequestCount(state[fields[side]], work?.[side]) ?? ""}
             onBlur={(event) => set({ [fields[side]]: event.currentTarget.value.replaceAll(",", "") })}
           />
         ))}
@@ -51,7 +51,7 @@ export function ComparisonBar({ normalizations, work }: Props) {
           ? t("compare.workKnown")
           : t(`compare.normalizeHint.${state.by}`)}
       </span>
-      <span className={classes.spring} />
+      <span className={classes.spacer} />
       <span className={classes.labeled}>
         {t("compare.widthOf")}
         <SegmentedControl

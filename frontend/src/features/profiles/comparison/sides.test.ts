@@ -1,7 +1,13 @@
 import { expect, it } from "vitest";
-import { filterOf, patchOf, processChoices, type Side, threadChoices } from "./sides";
+import {
+  type ComparisonSide,
+  listProcessChoices,
+  listThreadChoices,
+  toSideFilter,
+  toSidePatch,
+} from "./sides";
 
-const side: Side = { profile: "p", range: undefined, process: "", thread: "" };
+const side: ComparisonSide = { profile: "p", range: undefined, process: "", thread: "" };
 const facets = {
   cpus: [],
   modules: [],
@@ -22,33 +28,38 @@ const facets = {
 
 it("applies the process name of the profile page to both sides, and PID and CPU only to B", () => {
   const search = { comm: "web", pid: "12", cpu: "3", idle: "1" };
-  expect(filterOf(side, "a", search)).toEqual({ comm: ["web"], hide_idle: true });
-  expect(filterOf(side, "b", search)).toEqual({ comm: ["web"], pid: [12], cpu: [3], hide_idle: true });
+  expect(toSideFilter(side, "a", search)).toEqual({ comm: ["web"], hide_idle: true });
+  expect(toSideFilter(side, "b", search)).toEqual({ comm: ["web"], pid: [12], cpu: [3], hide_idle: true });
 });
 
 it("limits both sides to the control group and to softirqs", () => {
   const expected = { cgroup: ["/web"], softirq_only: true };
   for (const name of ["a", "b"] as const)
-    expect(filterOf(side, name, { cg: "/web", softirq: "1" })).toEqual(expected);
+    expect(toSideFilter(side, name, { cg: "/web", softirq: "1" })).toEqual(expected);
 });
 
 it("prefers the selection of a side over the filter of the profile page", () => {
   const chosen = { ...side, process: "db", thread: "tid:42", range: { from: 1.4, to: 9 } };
-  expect(filterOf(chosen, "b", { comm: "web", tid: "7" })).toEqual({
+  expect(toSideFilter(chosen, "b", { comm: "web", tid: "7" })).toEqual({
     comm: ["db"],
     tid: [42],
     from_ns: 1,
     to_ns: 9,
   });
-  expect(filterOf({ ...side, thread: "name:a:b" }, "a", {})).toEqual({ thread: ["a:b"] });
-  expect(patchOf("a", { process: "x", range: undefined })).toEqual({ ac: "x", a: undefined });
+  expect(toSideFilter({ ...side, thread: "name:a:b" }, "a", {})).toEqual({ thread: ["a:b"] });
+  expect(toSidePatch("a", { process: "x", range: undefined })).toEqual({ ac: "x", a: undefined });
 });
 
 it("offers processes by name, and threads by name, and by TID if a name has several threads", () => {
-  expect(processChoices(facets).map(({ value, weight }) => [value, weight])).toEqual([
+  expect(listProcessChoices(facets).map(({ value, weight }) => [value, weight])).toEqual([
     ["web", 80],
     ["db", 70],
   ]);
-  expect(threadChoices(facets, "web").map(({ label }) => label)).toEqual(["io × 2", "io 4", "io 1", "gc"]);
-  expect(threadChoices(undefined, "web")).toEqual([]);
+  expect(listThreadChoices(facets, "web").map(({ label }) => label)).toEqual([
+    "io × 2",
+    "io 4",
+    "io 1",
+    "gc",
+  ]);
+  expect(listThreadChoices(undefined, "web")).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { requestsOf, toParams } from "./state";
+import { chooseRequestCount, toParams } from "./state";
 
 const state = { by: "work", wa: "", wb: "", swap: false } as const;
 
@@ -15,7 +15,7 @@ it("prefers entered request counts over those of access logs", () => {
 it("returns no parameters until both sides have request counts", () => {
   expect(toParams(state, undefined)).toBeUndefined();
   expect(toParams({ ...state, wa: "5" }, { a: null, b: null })).toBeUndefined();
-  for (const text of ["0", "-3", "x", "1e999"]) expect(requestsOf(text, null)).toBeUndefined();
+  for (const text of ["0", "-3", "x", "1e999"]) expect(chooseRequestCount(text, null)).toBeUndefined();
 });
 
 it("omits request counts for other normalizations", () => {

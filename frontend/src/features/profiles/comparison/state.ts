@@ -28,21 +28,24 @@ export interface ComparisonParams {
   swap?: boolean | undefined;
 }
 
-export interface Work {
+export interface ComparisonWork {
   a: number | null;
   b: number | null;
 }
 
 /** Return the requests of a side: the entered number, else the count of its access log, else undefined. */
-export const requestsOf = (entered: string, known: number | null | undefined): number | undefined => {
+export const chooseRequestCount = (entered: string, known: number | null | undefined): number | undefined => {
   const value = entered ? Number(entered) : (known ?? Number.NaN);
   return Number.isFinite(value) && value > 0 ? value : undefined;
 };
 
-export function toParams(state: ComparisonState, work: Work | undefined): ComparisonParams | undefined {
+export function toParams(
+  state: ComparisonState,
+  work: ComparisonWork | undefined,
+): ComparisonParams | undefined {
   const swap = state.swap || undefined;
   if (state.by !== "work") return { normalize: state.by, swap };
-  const work_a = requestsOf(state.wa, work?.a);
-  const work_b = requestsOf(state.wb, work?.b);
+  const work_a = chooseRequestCount(state.wa, work?.a);
+  const work_b = chooseRequestCount(state.wb, work?.b);
   return work_a && work_b ? { normalize: "work", work_a, work_b, swap } : undefined;
 }

@@ -3,10 +3,10 @@ import { type KeyboardEvent, type MouseEvent, useMemo, useState } from "react";
 import type { Profile } from "../../../client/models";
 import { DataTable } from "../../../components/tables/DataTable";
 import { cx } from "../../../core/cx";
-import { callRows, heaviestPath } from "../../../core/profiles/callTree";
+import { findHeaviestPath, listCallRows } from "../../../core/profiles/callTree";
 import { frameLabel, moduleName } from "../../../core/profiles/colors";
 import type { FlameNode } from "../../../core/profiles/flame";
-import { percent } from "../../../core/text/format";
+import { formatPercent } from "../../../core/text/format";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import type { Point } from "../../../widgets/flame-graph/drawing";
 import { weightText } from "../FrameDetails";
@@ -29,16 +29,16 @@ interface Props {
 /** Call tree as a table; the heaviest path is expanded initially. */
 export function CallTree({ tree, total, unit, matches, onFocus, onMenu, onFrameKey }: Props) {
   const { t } = useTranslation();
-  const heaviest = useMemo(() => heaviestPath(tree), [tree]);
+  const heaviest = useMemo(() => findHeaviestPath(tree), [tree]);
   const [chosen, setChosen] = useState<{ tree: FlameNode; open: ReadonlySet<FlameNode["id"]> }>();
   const open = chosen?.tree === tree ? chosen.open : heaviest;
-  const rows = useMemo(() => callRows(tree, open, MAX_ROWS), [tree, open]);
+  const rows = useMemo(() => listCallRows(tree, open, MAX_ROWS), [tree, open]);
   const toggle = (id: FlameNode["id"]) => {
     const next = new Set(open);
     if (!next.delete(id)) next.add(id);
     setChosen({ tree, open: next });
   };
-  const share = (weight: number) => percent(total > 0 ? weight / total : 0);
+  const share = (weight: number) => formatPercent(total > 0 ? weight / total : 0);
   return (
     <>
       <DataTable label={t("profile.view.tree")} maxHeight="70vh">
@@ -47,7 +47,7 @@ export function CallTree({ tree, total, unit, matches, onFocus, onMenu, onFrameK
             <th className="right">{t("profile.total")}</th>
             <th className="right">{t("profile.self")}</th>
             <th>{t("profile.frame")}</th>
-            <th>{t("profile.module")}</th>
+            <th className={classes.wide}>{t("profile.module")}</th>
           </tr>
         </thead>
         <tbody>
@@ -97,7 +97,7 @@ export function CallTree({ tree, total, unit, matches, onFocus, onMenu, onFrameK
                     {frameLabel(node)}
                   </button>
                 </td>
-                <td className="mono dim" title={node.module}>
+                <td className={cx("mono dim", classes.wide)} title={node.module}>
                   {node.module ? moduleName(node.module) : ""}
                 </td>
               </tr>

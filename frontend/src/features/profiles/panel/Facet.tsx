@@ -1,7 +1,7 @@
 import { Select } from "@mantine/core";
 import classes from "../Profile.module.css";
 
-const MOST = 500;
+const MAX_OPTIONS = 500;
 
 interface Props {
   label: string;
@@ -16,8 +16,8 @@ interface Props {
 }
 
 /** Select of the values of a filter field. The first `MOST` options are listed. */
-export function Facet({ label, value, options, nameOf = String, onChange, isNested = false }: Props) {
-  const data = options.slice(0, MOST).map(([id, text]) => ({ value: String(id), label: text }));
+export function FacetSelect({ label, value, options, nameOf = String, onChange, isNested = false }: Props) {
+  const data = options.slice(0, MAX_OPTIONS).map(([id, text]) => ({ value: String(id), label: text }));
   if (value && !data.some((item) => item.value === value)) data.unshift({ value, label: nameOf(value) });
   return (
     <Select
@@ -30,6 +30,8 @@ export function Facet({ label, value, options, nameOf = String, onChange, isNest
       onChange={(next) => onChange(next ?? "")}
       clearable
       searchable
+      // A menu focuses its first field, and an open list would cover the others.
+      openOnFocus={!isNested}
       comboboxProps={{ width: 280, position: "bottom-start", withinPortal: !isNested }}
     />
   );

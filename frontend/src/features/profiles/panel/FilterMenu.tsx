@@ -1,13 +1,14 @@
-import { Button, Checkbox, Popover } from "@mantine/core";
+import { Button, Checkbox, Popover, TextInput } from "@mantine/core";
 import { ListFilter } from "lucide-react";
+import { useEffect, useState } from "react";
 import { moduleName } from "../../../core/profiles/colors";
-import { percent } from "../../../core/text/format";
+import { formatPercent } from "../../../core/text/format";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { useUrlState } from "../../../lib/urlState";
 import type { Facets } from "../api";
 import { PROFILE_FIELDS } from "../filter";
 import classes from "../Profile.module.css";
-import { Facet } from "./Facet";
+import { FacetSelect } from "./Facet";
 
 interface Props {
   facets: Facets | undefined;
@@ -21,10 +22,10 @@ interface Props {
 export function FilterMenu({ facets, total }: Props) {
   const { t } = useTranslation();
   const [state, set] = useUrlState(PROFILE_FIELDS);
-  const share = (weight: number) => percent(total > 0 ? weight / total : 0);
+  const share = (weight: number) => formatPercent(total > 0 ? weight / total : 0);
   const groups = facets?.cgroups ?? [];
-  const isSet = [state.cpu !== undefined, state.mod !== "", state.cg !== "", state.softirq, state.idle];
-  const count = isSet.filter(Boolean).length;
+  const isSet = [state.cpu !== undefined, state.mod !== "", state.cg !== "", state.stack !== ""];
+  const count = [...isSet, state.softirq, state.idle].filter(Boolean).length;
   return (
     <Popover position="bottom-start" shadow="md" trapFocus returnFocus>
       <Popover.Target>
@@ -33,7 +34,7 @@ export function FilterMenu({ facets, total }: Props) {
         </Button>
       </Popover.Target>
       <Popover.Dropdown className={classes.display}>
-        <Facet
+        <FacetSelect
           isNested
           label={t("profile.cpu")}
           value={String(state.cpu ?? "")}
@@ -41,7 +42,7 @@ export function FilterMenu({ facets, total }: Props) {
           onChange={(cpu) => set({ cpu: cpu ? Number(cpu) : undefined })}
           options={(facets?.cpus ?? []).map((item) => [item.cpu, `CPU ${item.cpu} · ${share(item.weight)}`])}
         />
-        <Facet
+        <FacetSelect
           isNested
           label={t("profile.module")}
           value={state.mod}
@@ -53,7 +54,7 @@ export function FilterMenu({ facets, total }: Props) {
           ])}
         />
         {(state.cg || groups.length > 0) && (
-          <Facet
+          <FacetSelect
             isNested
             label={t("profile.cgroup")}
             value={state.cg}
@@ -69,6 +70,7 @@ export function FilterMenu({ facets, total }: Props) {
             onChange={(event) => set({ softirq: event.currentTarget.checked })}
           />
         )}
+        <StackField />
         <Checkbox
           size="xs"
           label={t("profile.hideIdle")}
@@ -77,5 +79,25 @@ export function FilterMenu({ facets, total }: Props) {
         />
       </Popover.Dropdown>
     </Popover>
+  );
+}
+
+/** Pattern that a frame of a stack must match; Enter or blur applies it, because an unfinished pattern is an error. */
+function StackField() {
+  const { t } = useTranslation();
+  const [state, set] = useUrlState(PROFILE_FIELDS);
+  const [text, setText] = useState(state.stack);
+  useEffect(() => setText(state.stack), [state.stack]);
+  return (
+    <TextInput
+      size="xs"
+      label={t("profile.stack")}
+      description={t("profile.stackHelp")}
+      value={text}
+      maxLength={200}
+      onChange={(event) => setText(event.currentTarget.value)}
+      onBlur={() => text !== state.stack && set({ stack: text.trim() }, { push: true })}
+      onKeyDown={(event) => event.key === "Enter" && set({ stack: text.trim() }, { push: true })}
+    />
   );
 }

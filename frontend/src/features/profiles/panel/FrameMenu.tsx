@@ -1,6 +1,6 @@
 import { Menu } from "@mantine/core";
 import type { FlameNode } from "../../../core/profiles/flame";
-import { FRAME_ACTS, type FrameAct, keyOf } from "../../../core/profiles/frameKeys";
+import { FRAME_ACTIONS, type FrameAction, frameActionKey } from "../../../core/profiles/frameKeys";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import type { Point } from "../../../widgets/flame-graph/drawing";
 import classes from "./Panel.module.css";
@@ -8,14 +8,18 @@ import classes from "./Panel.module.css";
 interface Props {
   node: FlameNode;
   at: Point;
-  onAct(act: FrameAct): void;
+  /** Whether samples of the profile have addresses of instructions. */
+  hasCode: boolean;
+  onAct(act: FrameAction): void;
   onClose(): void;
 }
 
 /** Context menu of a frame. */
-export function FrameMenu({ node, at, onAct, onClose }: Props) {
+export function FrameMenu({ node, at, hasCode, onAct, onClose }: Props) {
   const { t } = useTranslation();
-  const acts = FRAME_ACTS.filter((act) => act !== "module" || node.module);
+  const acts = FRAME_ACTIONS.filter(
+    (act) => (act !== "module" || node.module) && (act !== "code" || hasCode),
+  );
   return (
     <Menu
       opened
@@ -45,7 +49,9 @@ export function FrameMenu({ node, at, onAct, onClose }: Props) {
           <Menu.Item
             key={act}
             onClick={() => onAct(act)}
-            rightSection={keyOf(act) ? <kbd className={classes.key}>{keyOf(act)}</kbd> : undefined}
+            rightSection={
+              frameActionKey(act) ? <kbd className={classes.key}>{frameActionKey(act)}</kbd> : undefined
+            }
           >
             {t(`profile.act.${act}`)}
           </Menu.Item>

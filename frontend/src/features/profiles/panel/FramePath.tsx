@@ -3,8 +3,8 @@ import type { ReactNode } from "react";
 import type { Profile } from "../../../client/models";
 import { cx } from "../../../core/cx";
 import { moduleName } from "../../../core/profiles/colors";
-import { count, duration, percent } from "../../../core/text/format";
-import { span } from "../../../core/time/range";
+import { formatCount, formatDuration, formatPercent } from "../../../core/text/format";
+import { spanOf } from "../../../core/time/range";
 import { useTimeFormat } from "../../../lib/text/useFormat";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { useUrlState } from "../../../lib/urlState";
@@ -49,7 +49,7 @@ export function FramePath({ profile, names, total, samples }: Props) {
             <span key={at} className={classes.crumb}>
               {at > 0 && <ChevronRight size={11} aria-hidden />}
               {isLast ? (
-                <span className={classes.here} aria-current="location" title={name}>
+                <span className={classes.current} aria-current="location" title={name}>
                   {name}
                 </span>
               ) : (
@@ -129,20 +129,20 @@ export function FramePath({ profile, names, total, samples }: Props) {
           title={`${time.instant(state.b.from, 1e6)} – ${time.instant(state.b.to, 1e6)}`}
           onClick={() => set({ b: undefined }, { push: true })}
         >
-          {t("profile.brush", { span: duration(span(state.b)) })} <X size={12} aria-hidden />
+          {t("profile.brush", { span: formatDuration(spanOf(state.b)) })} <X size={12} aria-hidden />
         </button>
       )}
       {samples !== undefined && total !== undefined && (
         <span className={classes.selection} data-testid="selection">
           <span className="num">
-            {profile.unit === "samples" ? count(samples) : weightText(total, profile.unit)}
+            {profile.unit === "samples" ? formatCount(samples) : weightText(total, profile.unit)}
           </span>
           {" / "}
           <span className="num">{weightText(profile.weight ?? 0, profile.unit)}</span>{" "}
           {profile.unit === "samples" && t("profile.samples")}
           {" · "}
           <span className="num">
-            {percent((profile.weight ?? 0) > 0 ? total / (profile.weight ?? 1) : 0)}
+            {formatPercent((profile.weight ?? 0) > 0 ? total / (profile.weight ?? 1) : 0)}
           </span>
         </span>
       )}

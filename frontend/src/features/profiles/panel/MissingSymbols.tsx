@@ -2,32 +2,33 @@ import { Button } from "@mantine/core";
 import { useState } from "react";
 import type { Profile } from "../../../client/models";
 import { moduleName } from "../../../core/profiles/colors";
-import { percent } from "../../../core/text/format";
+import { formatPercent } from "../../../core/text/format";
 import { useMessage } from "../../../lib/text/i18n";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { useUrlState } from "../../../lib/urlState";
-import { type Selection, type UnnamedModules, useUnnamed } from "../api";
+import { type UnnamedModules, useUnnamedModules } from "../api";
+import type { Selection } from "../filter";
 import { PROFILE_FIELDS } from "../filter";
 import classes from "./Panel.module.css";
 
 /** Smallest share of unnamed frames or truncated stacks that is reported. */
-const NOTEWORTHY = 0.02;
+const MIN_REPORTED_SHARE = 0.02;
 const MODULES_PER_REASON = 4;
 
 /** Reasons for unnamed frames and truncated stacks, and how to avoid them in the next capture. */
 export function MissingSymbols({ profile, selection }: { profile: Profile; selection: Selection }) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const [state, set] = useUrlState(PROFILE_FIELDS);
-  const hasUnknown = (profile.unknown_share ?? 0) >= NOTEWORTHY;
-  const isCut = (profile.truncated_share ?? 0) >= NOTEWORTHY;
+  const hasUnknown = (profile.unknown_share ?? 0) >= MIN_REPORTED_SHARE;
+  const isCut = (profile.truncated_share ?? 0) >= MIN_REPORTED_SHARE;
   const [isOpen, setOpen] = useState(false);
-  const query = useUnnamed(profile.id, selection, hasUnknown && isOpen);
+  const query = useUnnamedModules(profile.id, selection, hasUnknown && isOpen);
   if (!hasUnknown && !isCut) return null;
-  const reasons = query.data ? byReason(query.data) : [];
+  const reasons = query.data ? groupByReason(query.data) : [];
   const title = [
-    hasUnknown && t("profile.missing.unnamed", { share: percent(profile.unknown_share) }),
-    isCut && t("profile.missing.cut", { share: percent(profile.truncated_share) }),
+    hasUnknown && t("profile.missing.unnamed", { share: formatPercent(profile.unknown_share) }),
+    isCut && t("profile.missing.cut", { share: formatPercent(profile.truncated_share) }),
   ]
     .filter(Boolean)
     .join(" · ");
@@ -42,9 +43,9 @@ export function MissingSymbols({ profile, selection }: { profile: Profile; selec
         {reasons.map(({ reason, explanation, weight, modules }) => (
           <li key={explanation?.key ?? reason}>
             <strong className="num">
-              {percent(query.data && query.data.total > 0 ? weight / query.data.total : 0)}
+              {formatPercent(query.data && query.data.total > 0 ? weight / query.data.total : 0)}
             </strong>{" "}
-            {explanation ? sentence(explanation) : t(`profile.missing.why.${reason}`)}{" "}
+            {explanation ? formatMessage(explanation) : t(`profile.missing.why.${reason}`)}{" "}
             {modules.some(Boolean) && (
               <span className="mono dim">
                 {modules.slice(0, MODULES_PER_REASON).map(moduleName).join(", ")}
@@ -61,7 +62,8 @@ export function MissingSymbols({ profile, selection }: { profile: Profile; selec
         ))}
         {isCut && (
           <li>
-            <strong className="num">{percent(profile.truncated_share)}</strong> {t("profile.missing.why.cut")}
+            <strong className="num">{formatPercent(profile.truncated_share)}</strong>{" "}
+            {t("profile.missing.why.cut")}
             <br />
             {t("profile.missing.remedy.cut")}
           </li>
@@ -80,7 +82,7 @@ type Module = UnnamedModules["modules"][number];
 type Group = Pick<Module, "reason" | "explanation" | "weight"> & { modules: string[] };
 
 /** Group modules by explanation of the symbol fetch, else by the reason inferred from the path; heaviest first. */
-function byReason({ modules }: UnnamedModules): Group[] {
+function groupByReason({ modules }: UnnamedModules): Group[] {
   const groups = new Map<string, Group>();
   for (const { reason, explanation, weight, module } of modules) {
     const key = explanation?.key ?? reason;

@@ -1,13 +1,15 @@
+import { Button } from "@mantine/core";
 import type { Profile } from "../../../client/models";
-import { BlockSkeleton, Loaded } from "../../../components/EmptyState";
+import { BlockSkeleton, QueryContent } from "../../../components/EmptyState";
 import type { ColorBy } from "../../../core/profiles/colors";
-import { type FlameNode, findFrame, matchingIds } from "../../../core/profiles/flame";
-import { percent } from "../../../core/text/format";
+import { type FlameNode, findFrame, findMatchingFrames } from "../../../core/profiles/flame";
+import { formatPercent } from "../../../core/text/format";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import type { Point } from "../../../widgets/flame-graph/drawing";
 import { FlameGraph } from "../../../widgets/flame-graph/FlameGraph";
-import { type FunctionRow, type Selection, useSandwich } from "../api";
+import { type FunctionRow, useSandwich } from "../api";
 import { frameTitle, weightText } from "../FrameDetails";
+import type { Selection } from "../filter";
 import classes from "./Panel.module.css";
 
 interface Props {
@@ -25,6 +27,8 @@ interface Props {
   onFocus(node: FlameNode | null, total: number): void;
   onMenu(node: FlameNode, at: Point): void;
   onFrameKey(node: FlameNode, key: string): boolean;
+  /** Display the instructions of the function; undefined if the samples have no addresses. */
+  onCode: ((name: string, module: string) => void) | undefined;
 }
 
 /** Sandwich view of a function: all its callers above, all its callees below. */
@@ -48,16 +52,16 @@ export function SandwichView(props: Props) {
       </div>
     );
   return (
-    <Loaded inPlace query={query} skeleton={<BlockSkeleton height={420} />}>
+    <QueryContent inPlace query={query} skeleton={<BlockSkeleton height={420} />}>
       {(data) => {
-        const share = (weight: number) => percent(data.view_total > 0 ? weight / data.view_total : 0);
+        const share = (weight: number) => formatPercent(data.view_total > 0 ? weight / data.view_total : 0);
         const half = (tree: FlameNode, name: "callers" | "callees") => (
           <FlameGraph
             tree={tree}
             path={[]}
             inverted={name === "callees"}
             colorBy={props.colorBy}
-            matches={props.q ? matchingIds(tree, props.q) : undefined}
+            matches={props.q ? findMatchingFrames(tree, props.q) : undefined}
             label={t(`profile.sandwich.${name}`, { name: fn })}
             title={(node) => frameTitle(node, data.view_total, unit)}
             onZoom={(id) => {
@@ -73,8 +77,8 @@ export function SandwichView(props: Props) {
           <div className={classes.sandwich} data-testid="sandwich">
             <p className={classes.halfTitle}>{t("profile.sandwich.callersTitle")}</p>
             {half(data.callers, "callers")}
-            <p className={classes.middle}>
-              <span className={classes.here} title={fn}>
+            <p className={classes.selected}>
+              <span className={classes.current} title={fn}>
                 {fn}
               </span>
               {data.module && (
@@ -90,12 +94,21 @@ export function SandwichView(props: Props) {
                 {t("profile.self")} <span className="num">{weightText(data.self, unit)}</span> ·{" "}
                 <span className="num">{share(data.self)}</span>
               </span>
+              {props.onCode && (
+                <Button
+                  size="compact-xs"
+                  variant="default"
+                  onClick={() => props.onCode?.(fn, data.module ?? "")}
+                >
+                  {t("profile.act.code")}
+                </Button>
+              )}
             </p>
             {half(data.callees, "callees")}
             <p className={classes.halfTitle}>{t("profile.sandwich.calleesTitle")}</p>
           </div>
         );
       }}
-    </Loaded>
+    </QueryContent>
   );
 }

@@ -1,4 +1,4 @@
-import { percent } from "../../../core/text/format";
+import { formatPercent } from "../../../core/text/format";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import type { FunctionRow } from "../api";
 import classes from "./Panel.module.css";
@@ -29,7 +29,7 @@ export function TopFunctions({ rows, total, onPick }: Props) {
           <li key={`${row.frame}${row.module}`}>
             <button type="button" title={`${row.frame}\n${row.module}`} onClick={() => onPick(row.frame)}>
               <span className={classes.heaviestName}>{row.frame}</span>{" "}
-              <span className="num">{percent(row.self / total)}</span>
+              <span className="num">{formatPercent(row.self / total)}</span>
             </button>
           </li>
         ))}

@@ -1,7 +1,7 @@
 import { screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, it, vi } from "vitest";
-import { openPart } from "../../../testing/screen";
+import { renderPart } from "../../../testing/screen";
 import { TopFunctions } from "./TopFunctions";
 
 const row = (frame: string, self: number) => ({
@@ -21,7 +21,7 @@ it("names the functions with most self time, with their share of all samples", a
     ...["c", "d", "e", "f", "g"].map((name) => row(name, 1)),
     row("a", 50),
   ];
-  openPart(<TopFunctions rows={rows} total={200} onPick={onPick} />);
+  renderPart(<TopFunctions rows={rows} total={200} onPick={onPick} />);
   const buttons = await screen.findAllByRole("button");
   expect(buttons.map((button) => button.textContent)).toHaveLength(6);
   expect(buttons[0]).toHaveTextContent("a 25.0 %");

@@ -5,7 +5,7 @@ import type { Schedule } from "../../../client/models";
 import { Dialog } from "../../../components/Dialog";
 import { BlockSkeleton, ErrorLine, useErrorText } from "../../../components/EmptyState";
 import { cx } from "../../../core/cx";
-import { scheduleKeys, useCadence } from "../../../lib/captures/schedules";
+import { scheduleKeys, useCadencePreview } from "../../../lib/captures/schedules";
 import { patch, post, remove, useAction } from "../../../lib/queries";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "../schedules.module.css";
@@ -38,7 +38,7 @@ export function ScheduleDialog({ schedule, onClose }: { schedule?: Schedule; onC
   const [once] = useState(() => crypto.randomUUID());
   const change = (some: Partial<ScheduleDraft>) => setDraft((before) => ({ ...before, ...some }));
   const [typed] = useDebouncedValue(draft, TYPED_MS);
-  const preview = useCadence(toCadence(typed), toTarget(typed));
+  const preview = useCadencePreview(toCadence(typed), toTarget(typed));
   const save = useAction(
     () =>
       schedule
@@ -124,7 +124,7 @@ export function ScheduleDialog({ schedule, onClose }: { schedule?: Schedule; onC
           {schedule && <span className="dim">{t("schedules.ownership")}</span>}
           {schedule && (
             <Button
-              className={classes.apart ?? ""}
+              className={classes.pushRight ?? ""}
               variant={sure ? "filled" : "default"}
               color="red"
               loading={drop.isPending}

@@ -4,7 +4,7 @@ import { useCollectors, useHosts, usePermission, usePlans } from "../../../lib/q
 import { useLocalized } from "../../../lib/text/i18n";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "../schedules.module.css";
-import { CUSTOM, type ScheduleDraft } from "./scheduleDraft";
+import { CUSTOM_CADENCE, type ScheduleDraft } from "./scheduleDraft";
 
 interface Props {
   draft: ScheduleDraft;
@@ -14,11 +14,11 @@ interface Props {
 /** Form fields of the capture: a plan, or custom collectors. Collectors that stop a process are not offered. */
 export function ScheduleCaptureFields({ draft, onChange }: Props) {
   const { t } = useTranslation();
-  const pick = useLocalized();
-  const may = usePermission();
+  const localize = useLocalized();
+  const can = usePermission();
   const plans = usePlans().data ?? [];
   const collectors = (useCollectors().data ?? []).filter((collector) => collector.tier !== "ptrace");
-  const custom = draft.plan === CUSTOM;
+  const custom = draft.plan === CUSTOM_CADENCE;
   const deep = custom
     ? collectors.some((collector) => collector.tier === "deep" && draft.collectors.includes(collector.id))
     : plans.some((plan) => plan.id === draft.plan && plan.tier === "deep");
@@ -29,8 +29,8 @@ export function ScheduleCaptureFields({ draft, onChange }: Props) {
         <Select
           label={t("captures.plan")}
           data={[
-            ...plans.map((plan) => ({ value: plan.id, label: pick(plan.title) })),
-            { value: CUSTOM, label: t("newCapture.custom") },
+            ...plans.map((plan) => ({ value: plan.id, label: localize(plan.title) })),
+            { value: CUSTOM_CADENCE, label: t("newCapture.custom") },
           ]}
           value={draft.plan}
           onChange={(plan) => plan && onChange({ plan })}
@@ -49,7 +49,7 @@ export function ScheduleCaptureFields({ draft, onChange }: Props) {
       {custom && (
         <MultiSelect
           label={t("preflight.collectors")}
-          data={collectors.map((collector) => ({ value: collector.id, label: pick(collector.title) }))}
+          data={collectors.map((collector) => ({ value: collector.id, label: localize(collector.title) }))}
           value={[...draft.collectors]}
           onChange={(chosen) => onChange({ collectors: chosen })}
           searchable
@@ -61,7 +61,7 @@ export function ScheduleCaptureFields({ draft, onChange }: Props) {
           label={t("schedules.allowDeep")}
           description={t("schedules.allowDeepText")}
           checked={draft.allowDeep}
-          disabled={!may("schedule.allow_deep")}
+          disabled={!can("schedule.allow_deep")}
           onChange={(event) => onChange({ allowDeep: event.currentTarget.checked })}
         />
       )}

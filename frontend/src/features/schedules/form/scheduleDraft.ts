@@ -10,7 +10,7 @@ type Parts = Omit<ScheduleBody, "cadence" | "target" | "allow_deep"> & {
   target: ScheduleBody["target"] | undefined;
 };
 
-export const CUSTOM = "custom";
+export const CUSTOM_CADENCE = "custom";
 
 /** The fields of the schedule form. */
 export interface ScheduleDraft {
@@ -92,14 +92,14 @@ function toCaptureRequest(draft: ScheduleDraft, before?: Schedule): ScheduleBody
   return {
     plan: draft.plan,
     ...(draft.seconds === "" ? {} : { seconds: Number(draft.seconds) }),
-    ...(draft.plan === CUSTOM ? { collectors: draft.collectors } : {}),
+    ...(draft.plan === CUSTOM_CADENCE ? { collectors: draft.collectors } : {}),
     // The form does not edit scope and collector options; they are kept unless the plan changes.
     ...(same && before ? { scope: before.capture.scope, options: before.capture.options } : {}),
   };
 }
 
 export function isScheduleComplete(draft: ScheduleDraft): boolean {
-  const chosen = draft.plan !== CUSTOM || draft.collectors.length > 0;
+  const chosen = draft.plan !== CUSTOM_CADENCE || draft.collectors.length > 0;
   return (
     draft.name.trim() !== "" && chosen && toCadence(draft) !== undefined && toTarget(draft) !== undefined
   );

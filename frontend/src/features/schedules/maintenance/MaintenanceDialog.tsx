@@ -6,7 +6,7 @@ import { BlockSkeleton, ErrorLine, useErrorText } from "../../../components/Empt
 import { TimeField } from "../../../components/fields/TimeField";
 import { cx } from "../../../core/cx";
 import { parseLabel } from "../../../core/hosts/labels";
-import { scheduleKeys, useCadence } from "../../../lib/captures/schedules";
+import { scheduleKeys, useCadencePreview } from "../../../lib/captures/schedules";
 import { post, useAction, useHosts } from "../../../lib/queries";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { CronField, CronPatterns, ZoneField } from "../form/CronFields";
@@ -17,8 +17,8 @@ import {
   isWindowComplete,
   MAX_MINUTES,
   TARGETS,
-  toStart,
   toWindowBody,
+  toWindowCadence,
   type WindowDraft,
 } from "./windowDraft";
 
@@ -109,7 +109,7 @@ function Recurrence({ draft, onChange }: Part) {
   const { t } = useTranslation();
   const errorText = useErrorText();
   const [typed] = useDebouncedValue(draft, TYPED_MS);
-  const preview = useCadence(toStart(typed), undefined);
+  const preview = useCadencePreview(toWindowCadence(typed), undefined);
   return (
     <>
       <div className={classes.row}>
@@ -123,8 +123,8 @@ function Recurrence({ draft, onChange }: Part) {
       <CronPatterns onChoose={(cron) => onChange({ cron })} />
       <div className={classes.row}>
         <NumberInput
-          label={t("maintenance.lasts")}
-          description={t("maintenance.lastsText")}
+          label={t("maintenance.duration")}
+          description={t("maintenance.durationText")}
           suffix=" min"
           required
           allowDecimal={false}
@@ -134,8 +134,8 @@ function Recurrence({ draft, onChange }: Part) {
           onChange={(minutes) => onChange({ minutes })}
         />
         <TimeField
-          label={t("maintenance.stops")}
-          description={t("maintenance.stopsText")}
+          label={t("maintenance.repeatUntil")}
+          description={t("maintenance.repeatUntilText")}
           value={draft.stops}
           onChange={(stops) => onChange({ stops })}
         />

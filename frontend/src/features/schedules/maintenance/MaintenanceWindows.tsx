@@ -19,13 +19,13 @@ const TONES: Record<MaintenanceWindow["state"], Tone> = {
 };
 
 const endOf = ({ state, recurs }: MaintenanceWindow) =>
-  state !== "active" ? "maintenance.forget" : recurs ? "maintenance.endForGood" : "maintenance.end";
+  state !== "active" ? "maintenance.delete" : recurs ? "maintenance.endRecurrence" : "maintenance.end";
 
 /** Table of maintenance windows with their hosts, reason and author. */
 export function MaintenanceWindows({ windows }: { windows: readonly MaintenanceWindow[] }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
-  const may = usePermission();
+  const can = usePermission();
   const end = useAction(
     (id: string) => remove(`/maintenance-windows/${id}`),
     [scheduleKeys.windows, scheduleKeys.schedules],
@@ -39,7 +39,7 @@ export function MaintenanceWindows({ windows }: { windows: readonly MaintenanceW
             <th>{t("maintenance.state")}</th>
             <th>{t("maintenance.from")}</th>
             <th>{t("maintenance.until")}</th>
-            <th>{t("maintenance.again")}</th>
+            <th>{t("maintenance.recurring")}</th>
             <th>{t("maintenance.where")}</th>
             <th>{t("captures.reason")}</th>
             <th>{t("maintenance.by")}</th>
@@ -75,7 +75,7 @@ export function MaintenanceWindows({ windows }: { windows: readonly MaintenanceW
               <td>{window.reason}</td>
               <td>{window.by?.name ?? "–"}</td>
               <td className="right">
-                {may("maintenance.manage") && window.state !== "ended" && (
+                {can("maintenance.manage") && window.state !== "ended" && (
                   <Button
                     size="compact-xs"
                     variant="default"
@@ -115,7 +115,7 @@ function RepeatText({ window: { recurs, times, ends_at } }: { window: Maintenanc
           ))}
         </div>
       )}
-      {ends_at && <div className="dim">{t("maintenance.stopsAt", { at: time.iso(ends_at) })}</div>}
+      {ends_at && <div className="dim">{t("maintenance.repeatsUntil", { at: time.iso(ends_at) })}</div>}
     </>
   );
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { emptyWindow, isWindowComplete, MAX_MINUTES, toStart, toWindowBody } from "./windowDraft";
+import { emptyWindow, isWindowComplete, MAX_MINUTES, toWindowBody, toWindowCadence } from "./windowDraft";
 
 const NOW = Date.parse("2026-11-22T12:00:00Z");
 const empty = emptyWindow("Europe/Berlin", NOW);
@@ -14,7 +14,7 @@ describe("the draft of a maintenance window", () => {
     expect(isWindowComplete({ ...everywhere, place: "labels", labels: ["role"] })).toBe(false);
     expect(isWindowComplete({ ...everywhere, place: "host" })).toBe(false);
     expect(isWindowComplete(everywhere)).toBe(true);
-    expect(toStart(everywhere)).toBeUndefined();
+    expect(toWindowCadence(everywhere)).toBeUndefined();
     expect(toWindowBody(everywhere)).toEqual({
       starts_at: "2026-11-22T12:00:00.000Z",
       ends_at: "2026-11-22T13:00:00.000Z",
@@ -27,7 +27,7 @@ describe("the draft of a maintenance window", () => {
     for (const minutes of ["", 0, 1.5, MAX_MINUTES + 1])
       expect(isWindowComplete({ ...weekly, minutes })).toBe(false);
     expect(isWindowComplete({ ...weekly, cron: " " })).toBe(false);
-    expect(toStart(weekly)).toEqual({ kind: "cron", cron: "0 4 * * 0", zone: "Europe/Berlin" });
+    expect(toWindowCadence(weekly)).toEqual({ kind: "cron", cron: "0 4 * * 0", zone: "Europe/Berlin" });
     expect(toWindowBody(weekly)).toEqual({
       starts_at: "2026-11-22T12:00:00.000Z",
       recurs: { cron: "0 4 * * 0", zone: "Europe/Berlin", minutes: 120 },

@@ -38,11 +38,11 @@ export const emptyWindow = (zone: string, now: number): WindowDraft => ({
 });
 
 /** Return the cadence of a recurring window; undefined for a single window, or while the fields are empty. */
-export function toStart({ recurs, cron, zone }: WindowDraft): Cadence | undefined {
+export function toWindowCadence({ recurs, cron, zone }: WindowDraft): Cadence | undefined {
   return recurs && cron.trim() && zone ? { kind: "cron", cron: cron.trim(), zone } : undefined;
 }
 
-const durationMinutes = ({ minutes }: WindowDraft): boolean =>
+const isDurationValid = ({ minutes }: WindowDraft): boolean =>
   Number.isInteger(minutes) && Number(minutes) >= 1 && Number(minutes) <= MAX_MINUTES;
 
 export function isWindowComplete(draft: WindowDraft): boolean {
@@ -51,7 +51,9 @@ export function isWindowComplete(draft: WindowDraft): boolean {
     (draft.place === "host"
       ? draft.host !== null
       : draft.labels.length > 0 && draft.labels.every((label) => parseLabel(label)));
-  const timed = draft.recurs ? toStart(draft) !== undefined && durationMinutes(draft) : draft.until !== "";
+  const timed = draft.recurs
+    ? toWindowCadence(draft) !== undefined && isDurationValid(draft)
+    : draft.until !== "";
   return placed && timed && draft.from !== "" && draft.reason.trim().length >= 3;
 }
 

@@ -5,7 +5,7 @@ import { ErrorLine } from "../../../components/EmptyState";
 import { SecretField } from "../../../components/fields/SecretField";
 import { Panel } from "../../../components/Page";
 import { setPrefs, usePrefs } from "../../../lib/prefs";
-import { keys, patch, useAction, useMe } from "../../../lib/queries";
+import { patch, queryKeys, useAction, useMe } from "../../../lib/queries";
 import { type Locale, setLocale, useLocale } from "../../../lib/text/i18n";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "../Settings.module.css";
@@ -16,7 +16,7 @@ export function AccountPanel() {
   const locale = useLocale();
   const { zone } = usePrefs();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
-  const language = useAction((value: Locale) => patch("/me", { locale: value }), [keys.me]);
+  const language = useAction((value: Locale) => patch("/me", { locale: value }), [queryKeys.me]);
   return (
     <>
       <Panel title={t("settings.account.title")}>
@@ -105,7 +105,7 @@ function PasswordForm() {
   const save = useAction(
     (values: typeof form.values) =>
       patch("/me", { password: values.password, current_password: values.current }),
-    [keys.me],
+    [queryKeys.me],
     () => {
       form.reset();
       notifications.show({ message: t("settings.passwordChanged") });

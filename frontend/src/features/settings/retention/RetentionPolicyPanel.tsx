@@ -3,12 +3,12 @@ import { useState } from "react";
 import { ErrorLine } from "../../../components/EmptyState";
 import { Panel } from "../../../components/Page";
 import { DataTable } from "../../../components/tables/DataTable";
-import { bytes, count } from "../../../core/text/format";
-import { sizeOf } from "../../../core/text/storage";
+import { formatBytes, formatCount } from "../../../core/text/format";
+import { parseSize } from "../../../core/text/storage";
 import { patch, post, useAction } from "../../../lib/queries";
 import { useTimeFormat } from "../../../lib/text/useFormat";
 import { useTranslation } from "../../../lib/text/useTranslation";
-import type { Foreseen, KeptKind, RetentionPolicy, Storage } from "../api";
+import type { RetentionPolicy, RetentionPreview, Storage, StoredKind } from "../api";
 import classes from "./Storage.module.css";
 
 const KEY = ["storage"] as const;
@@ -16,7 +16,7 @@ const KEY = ["storage"] as const;
 /** Retention limits by kind of data. A limit can be set only after a preview of its deletions. */
 export function RetentionPolicyPanel({ storage }: { storage: Storage }) {
   const { t } = useTranslation();
-  const [open, setOpen] = useState<KeptKind | null>(null);
+  const [open, setOpen] = useState<StoredKind | null>(null);
   return (
     <Panel flush title={t("storage.retention")}>
       <p className={classes.note}>{t("storage.retentionText")}</p>
@@ -25,7 +25,7 @@ export function RetentionPolicyPanel({ storage }: { storage: Storage }) {
           <tr>
             <th>{t("storage.kind")}</th>
             <th className="right">{t("storage.size")}</th>
-            <th className={classes.wide}>{t("storage.citedShare")}</th>
+            <th className={classes.barColumn}>{t("storage.citedShare")}</th>
             <th>{t("storage.limit")}</th>
             <th>
               <span className="visually-hidden">{t("host.more")}</span>
@@ -52,7 +52,7 @@ interface PolicyRowProps {
   policy: RetentionPolicy;
   storage: Storage;
   open: boolean;
-  setOpen: (kind: KeptKind | null) => void;
+  setOpen: (kind: StoredKind | null) => void;
 }
 
 function PolicyRow({ policy, storage, open, setOpen }: PolicyRowProps) {
@@ -67,10 +67,13 @@ function PolicyRow({ policy, storage, open, setOpen }: PolicyRowProps) {
           {t(`storage.kinds.${policy.kind}`)}
           <div className="dim">{t(`storage.about.${policy.kind}`)}</div>
         </td>
-        <td className="num right">{bytes(usage?.bytes)}</td>
+        <td className="num right">{formatBytes(usage?.bytes)}</td>
         <td>
           {usage ? (
-            <span className={classes.cited} title={t("storage.cited", { size: bytes(usage.cited_bytes) })}>
+            <span
+              className={classes.cited}
+              title={t("storage.keptBytes", { size: formatBytes(usage.cited_bytes) })}
+            >
               <span style={{ width: `${share * 100}%` }} />
             </span>
           ) : (
@@ -103,8 +106,8 @@ function useLimit(): (policy: Pick<RetentionPolicy, "days" | "max_bytes">) => st
   return ({ days, max_bytes }) => {
     const limits = [];
     if (days !== null) limits.push(t("storage.dayLimit", { count: days }));
-    if (max_bytes !== null) limits.push(t("storage.sizeLimit", { size: bytes(max_bytes) }));
-    return limits.join(", ") || t("storage.forEver");
+    if (max_bytes !== null) limits.push(t("storage.sizeLimit", { size: formatBytes(max_bytes) }));
+    return limits.join(", ") || t("storage.indefinitely");
   };
 }
 
@@ -112,9 +115,9 @@ function useLimit(): (policy: Pick<RetentionPolicy, "days" | "max_bytes">) => st
 function PolicyEditor({ policy, done }: { policy: RetentionPolicy; done: () => void }) {
   const { t } = useTranslation();
   const [days, setDays] = useState<number | string>(policy.days ?? "");
-  const [size, setSize] = useState(policy.max_bytes === null ? "" : bytes(policy.max_bytes));
-  const [seen, setSeen] = useState<Foreseen | null>(null);
-  const max = size.trim() === "" ? null : sizeOf(size);
+  const [size, setSize] = useState(policy.max_bytes === null ? "" : formatBytes(policy.max_bytes));
+  const [seen, setSeen] = useState<RetentionPreview | null>(null);
+  const max = size.trim() === "" ? null : parseSize(size);
   const body = { kind: policy.kind, days: days === "" ? null : Number(days), max_bytes: max ?? null };
   const preview = useAction(() => post("/storage/policy/preview", body), [], setSeen);
   const set = useAction(() => patch("/storage/policy", body), [KEY], done);
@@ -130,7 +133,7 @@ function PolicyEditor({ policy, done }: { policy: RetentionPolicy; done: () => v
       <NumberInput
         size="xs"
         label={t("storage.maxDays")}
-        placeholder={t("storage.forEver")}
+        placeholder={t("storage.indefinitely")}
         min={1}
         max={36500}
         value={days}
@@ -162,14 +165,14 @@ function PolicyEditor({ policy, done }: { policy: RetentionPolicy; done: () => v
       </Button>
       <ErrorLine error={preview.error ?? set.error} />
       {seen && (
-        <div className={classes.seen} role="status">
+        <div className={classes.preview} role="status">
           <PolicyPreview seen={seen} />
           <Button
             color={seen.items > 0 ? "red" : undefined}
             loading={set.isPending}
             onClick={() => set.mutate(undefined)}
           >
-            {seen.items > 0 ? t("storage.setAndDelete", { size: bytes(seen.bytes) }) : t("storage.set")}
+            {seen.items > 0 ? t("storage.setAndDelete", { size: formatBytes(seen.bytes) }) : t("storage.set")}
           </Button>
         </div>
       )}
@@ -177,7 +180,7 @@ function PolicyEditor({ policy, done }: { policy: RetentionPolicy; done: () => v
   );
 }
 
-function PolicyPreview({ seen }: { seen: Foreseen }) {
+function PolicyPreview({ seen }: { seen: RetentionPreview }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   if (seen.before === null) return <span>{t("storage.deletesNothing")}</span>;
@@ -185,15 +188,15 @@ function PolicyPreview({ seen }: { seen: Foreseen }) {
     <span>
       {t("storage.deletes", {
         count: seen.items,
-        formatted: count(seen.items),
-        size: bytes(seen.bytes),
-        runs: count(seen.runs),
+        formatted: formatCount(seen.items),
+        size: formatBytes(seen.bytes),
+        runs: formatCount(seen.runs),
         before: time.iso(seen.before),
       })}{" "}
-      {t("storage.stays", {
+      {t("storage.keptItems", {
         count: seen.cited_items,
-        formatted: count(seen.cited_items),
-        size: bytes(seen.cited_bytes),
+        formatted: formatCount(seen.cited_items),
+        size: formatBytes(seen.cited_bytes),
       })}
     </span>
   );

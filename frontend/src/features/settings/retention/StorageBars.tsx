@@ -1,12 +1,12 @@
 import { Link } from "../../../components/Link";
 import { cx } from "../../../core/cx";
-import { bytes } from "../../../core/text/format";
-import { byteTicks, lastDays } from "../../../core/text/storage";
+import { formatBytes } from "../../../core/text/format";
+import { byteTicks, listLastDays } from "../../../core/text/storage";
 import { useTranslation } from "../../../lib/text/useTranslation";
-import { ink, PatternDefs, Swatch, useInkId } from "../../../widgets/charts/Legend";
+import { FillPatterns, fillUrl, Swatch, useFillId } from "../../../widgets/charts/Legend";
 import { useWidth } from "../../../widgets/charts/useWidth";
-import type { KeptKind, Measured, Storage } from "../api";
-import { KEPT_KINDS } from "../api";
+import type { Storage, StorageMeasurement, StoredKind } from "../api";
+import { STORED_KINDS } from "../api";
 import classes from "./Storage.module.css";
 
 const DAYS = 60;
@@ -21,25 +21,25 @@ const total = (sizes: Sizes) => Object.values(sizes).reduce<number>((sum, size) 
 /** Stacked bar of sizes by kind, each as wide as its share of `whole`, with a pattern per kind. */
 function SizeParts({
   sizes,
-  whole,
+  totalBytes,
   id,
   tall = false,
 }: {
   sizes: Sizes;
-  whole: number;
+  totalBytes: number;
   id: string;
   tall?: boolean;
 }) {
   let at = 0;
   return (
     <svg className={cx(classes.strip, tall && classes.tall)} aria-hidden>
-      <PatternDefs id={id} />
-      {KEPT_KINDS.map((kind, n) => {
-        const width = ((sizes[kind] ?? 0) / Math.max(1, whole)) * 100;
+      <FillPatterns id={id} />
+      {STORED_KINDS.map((kind, n) => {
+        const width = ((sizes[kind] ?? 0) / Math.max(1, totalBytes)) * 100;
         const x = at;
         at += width;
         return (
-          width > 0 && <rect key={kind} x={`${x}%`} width={`${width}%`} height="100%" fill={ink(id, n)} />
+          width > 0 && <rect key={kind} x={`${x}%`} width={`${width}%`} height="100%" fill={fillUrl(id, n)} />
         );
       })}
     </svg>
@@ -47,11 +47,11 @@ function SizeParts({
 }
 
 /** Disk usage: bytes of each kind, of permanent data, of other users of the disk, and free space. */
-export function DiskBar({ measured, store }: { measured: Measured; store: Storage["store"] }) {
+export function DiskBar({ measured, store }: { measured: StorageMeasurement; store: Storage["store"] }) {
   const { t } = useTranslation();
-  const id = useInkId();
+  const id = useFillId();
   const { disk, kinds } = measured;
-  const sizes = Object.fromEntries(KEPT_KINDS.map((kind) => [kind, kinds[kind]?.bytes ?? 0]));
+  const sizes = Object.fromEntries(STORED_KINDS.map((kind) => [kind, kinds[kind]?.bytes ?? 0]));
   const permanent = Object.values(measured.permanent).reduce((sum, size) => sum + size, 0);
   const ours = total(sizes);
   const used = store === "directory" ? disk.total - disk.free : ours + permanent;
@@ -61,26 +61,26 @@ export function DiskBar({ measured, store }: { measured: Measured; store: Storag
     <figure className={classes.figure} aria-label={t("storage.diskLabel")}>
       <div className={classes.disk}>
         <div style={{ width: `${(ours / whole) * 100}%` }}>
-          <SizeParts sizes={sizes} whole={ours} id={id} tall />
+          <SizeParts sizes={sizes} totalBytes={ours} id={id} tall />
         </div>
         <div className={classes.permanent} style={{ width: `${(permanent / whole) * 100}%` }} />
         <div className={classes.others} style={{ width: `${(others / whole) * 100}%` }} />
       </div>
       <ul className={classes.legend}>
-        {KEPT_KINDS.map((kind, n) => (
+        {STORED_KINDS.map((kind, n) => (
           <li key={kind}>
             <Swatch id={id} n={n} />
-            {t(`storage.kinds.${kind}`)} <span className="num">{bytes(sizes[kind])}</span>
+            {t(`storage.kinds.${kind}`)} <span className="num">{formatBytes(sizes[kind])}</span>
           </li>
         ))}
         <li>
           <span className={cx(classes.sample, classes.permanent)} />
-          {t("storage.permanent")} <span className="num">{bytes(permanent)}</span>
+          {t("storage.permanent")} <span className="num">{formatBytes(permanent)}</span>
         </li>
         {store === "directory" && (
           <li>
             <span className={cx(classes.sample, classes.others)} />
-            {t("storage.others")} <span className="num">{bytes(others)}</span>
+            {t("storage.others")} <span className="num">{formatBytes(others)}</span>
           </li>
         )}
       </ul>
@@ -89,13 +89,13 @@ export function DiskBar({ measured, store }: { measured: Measured; store: Storag
 }
 
 /** Stored bytes by the day on which they were added, for the last `DAYS` days. Deleted data lowers its day's bar. */
-export function DayBars({ measured }: { measured: Measured }) {
+export function DayBars({ measured }: { measured: StorageMeasurement }) {
   const { t } = useTranslation();
   const { ref, width } = useWidth();
-  const id = useInkId();
-  const days = lastDays(new Date(measured.at), DAYS);
-  const of = (day: string): [KeptKind, number][] =>
-    KEPT_KINDS.map((kind) => [kind, measured.days[kind]?.[day] ?? 0]);
+  const id = useFillId();
+  const days = listLastDays(new Date(measured.at), DAYS);
+  const of = (day: string): [StoredKind, number][] =>
+    STORED_KINDS.map((kind) => [kind, measured.days[kind]?.[day] ?? 0]);
   const sums = days.map((day) => of(day).reduce((sum, [, size]) => sum + size, 0));
   if (!sums.some(Boolean)) return <p className={classes.unknown}>{t("storage.noDays", { count: DAYS })}</p>;
   const ticks = byteTicks(Math.max(...sums), 3);
@@ -105,12 +105,12 @@ export function DayBars({ measured }: { measured: Measured }) {
   return (
     <div ref={ref} className={classes.drawing}>
       <svg width={width} height={HEIGHT} role="img" aria-label={t("storage.daysLabel", { count: DAYS })}>
-        <PatternDefs id={id} />
+        <FillPatterns id={id} />
         {ticks.map((tick) => (
           <g key={tick}>
             <line x1={LEFT} x2={width} y1={y(tick)} y2={y(tick)} className={classes.grid} />
             <text x={LEFT - 6} y={y(tick) + 4} textAnchor="end" className={classes.axis}>
-              {bytes(tick)}
+              {formatBytes(tick)}
             </text>
           </g>
         ))}
@@ -118,7 +118,7 @@ export function DayBars({ measured }: { measured: Measured }) {
           let at = 0;
           return (
             <g key={day}>
-              <title>{`${day}: ${bytes(sums[i])}`}</title>
+              <title>{`${day}: ${formatBytes(sums[i])}`}</title>
               <rect x={LEFT + i * slot} y={0} width={slot} height={HEIGHT - BOTTOM} fill="transparent" />
               {of(day).map(([kind, size], n) => {
                 at += size;
@@ -129,7 +129,7 @@ export function DayBars({ measured }: { measured: Measured }) {
                     width={Math.max(1, slot * 0.76)}
                     y={y(at)}
                     height={Math.max(0.5, y(at - size) - y(at))}
-                    fill={ink(id, n)}
+                    fill={fillUrl(id, n)}
                   />
                 ) : null;
               })}
@@ -153,9 +153,9 @@ export function DayBars({ measured }: { measured: Measured }) {
 }
 
 /** Stored bytes of the largest hosts, relative to the largest. */
-export function HostBars({ measured }: { measured: Measured }) {
+export function HostBars({ measured }: { measured: StorageMeasurement }) {
   const { t } = useTranslation();
-  const id = useInkId();
+  const id = useFillId();
   const rows = measured.hosts.slice(0, MAX_HOSTS);
   if (rows.length === 0) return <p className={classes.unknown}>{t("storage.noHosts")}</p>;
   const largest = Math.max(...rows.map((row) => total(row.kinds)));
@@ -174,8 +174,8 @@ export function HostBars({ measured }: { measured: Measured }) {
               t("storage.withoutHost")
             )}
           </span>
-          <SizeParts sizes={row.kinds} whole={largest} id={`${id}-${n}`} />
-          <span className="num right">{bytes(total(row.kinds))}</span>
+          <SizeParts sizes={row.kinds} totalBytes={largest} id={`${id}-${n}`} />
+          <span className="num right">{formatBytes(total(row.kinds))}</span>
         </li>
       ))}
     </ul>

@@ -1,13 +1,14 @@
 import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { EmptyState, ErrorLine, Loaded } from "../../../components/EmptyState";
+import { EmptyState, ErrorLine, QueryContent } from "../../../components/EmptyState";
 import { Panel } from "../../../components/Page";
 import { RelativeTime } from "../../../components/text/RelativeTime";
-import { bytes, count } from "../../../core/text/format";
+import { formatBytes, formatCount } from "../../../core/text/format";
 import { get, post, remove, useAction } from "../../../lib/queries";
 import { useTimeFormat } from "../../../lib/text/useFormat";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import type { Storage as StorageRead } from "../api";
+import { AlteredFilesTable } from "./AlteredFilesTable";
 import { RetentionPolicyPanel } from "./RetentionPolicyPanel";
 import classes from "./Storage.module.css";
 import { DayBars, DiskBar, HostBars } from "./StorageBars";
@@ -26,7 +27,7 @@ export function StoragePanel() {
   });
   const measure = useAction(() => post("/storage/checks", { kind: "measure" }), [STORAGE]);
   return (
-    <Loaded query={storage}>
+    <QueryContent query={storage}>
       {(item) => (
         <>
           <Panel
@@ -71,7 +72,7 @@ export function StoragePanel() {
           <ConsistencyCheck storage={item} />
         </>
       )}
-    </Loaded>
+    </QueryContent>
   );
 }
 
@@ -82,31 +83,35 @@ function StorageForecast({ storage }: { storage: StorageRead }) {
   const { disk, forecast } = storage;
   const known = forecast && forecast.days >= 2;
   return (
-    <dl className={classes.outlook}>
+    <dl className={classes.forecast}>
       <div>
         <dt>{t("storage.free")}</dt>
-        <dd className={disk.low ? classes.low : undefined}>
-          <span className="num">{bytes(disk.free)}</span>{" "}
-          <span className="dim">{t("storage.of", { total: bytes(disk.total) })}</span>
+        <dd className={disk.low ? classes.warning : undefined}>
+          <span className="num">{formatBytes(disk.free)}</span>{" "}
+          <span className="dim">{t("storage.of", { total: formatBytes(disk.total) })}</span>
         </dd>
       </div>
       <div>
-        <dt>{t("storage.grows")}</dt>
+        <dt>{t("storage.addedPerDay")}</dt>
         <dd className={known ? "num" : classes.unknown}>
-          {known ? t("storage.perDay", { size: bytes(forecast.grows_per_day) }) : t("storage.tooYoung")}
+          {known
+            ? t("storage.perDay", { size: formatBytes(forecast.grows_per_day) })
+            : t("storage.forecastUnknown")}
         </dd>
       </div>
       <div>
         <dt>{t("storage.deleted")}</dt>
         <dd className={known ? "num" : classes.unknown}>
-          {known ? t("storage.perDay", { size: bytes(forecast.removed_per_day) }) : t("storage.tooYoung")}
+          {known
+            ? t("storage.perDay", { size: formatBytes(forecast.removed_per_day) })
+            : t("storage.forecastUnknown")}
         </dd>
       </div>
       <div>
         <dt>{t("storage.full")}</dt>
         <dd className={known ? undefined : classes.unknown}>
           {!known
-            ? t("storage.tooYoung")
+            ? t("storage.forecastUnknown")
             : forecast.full_at
               ? time.iso(forecast.full_at).slice(0, 10)
               : t("storage.never")}
@@ -116,10 +121,10 @@ function StorageForecast({ storage }: { storage: StorageRead }) {
   );
 }
 
-/** Compare rows with files: files without a row can be deleted, rows without a file are missing. */
+/** Compare rows with files, and list altered files: files without a row can be deleted, the others are restored. */
 function ConsistencyCheck({ storage }: { storage: StorageRead }) {
   const { t } = useTranslation();
-  const { checked, pending_checks: pendingChecks, waiting } = storage;
+  const { checked, file_checks: fileChecks, pending_checks: pendingChecks, waiting } = storage;
   const check = useAction(() => post("/storage/checks", { kind: "check" }), [STORAGE]);
   const deleteOrphans = useAction(
     () => remove("/storage/orphans"),
@@ -128,7 +133,7 @@ function ConsistencyCheck({ storage }: { storage: StorageRead }) {
   );
   return (
     <Panel
-      title={t("storage.whole")}
+      title={t("storage.consistency")}
       headerExtra={
         <Button
           size="compact-sm"
@@ -140,17 +145,17 @@ function ConsistencyCheck({ storage }: { storage: StorageRead }) {
         </Button>
       }
     >
-      <p className={classes.text}>{t("storage.wholeText")}</p>
+      <p className={classes.text}>{t("storage.consistencyText")}</p>
       <ErrorLine error={check.error ?? deleteOrphans.error} />
       {checked ? (
-        <dl className={classes.outlook}>
+        <dl className={classes.forecast}>
           <div>
             <dt>{t("storage.checked")}</dt>
             <dd>
               <RelativeTime at={checked.at} />
               {": "}
               <span className="num">
-                {t("storage.files", { count: checked.files, formatted: count(checked.files) })}
+                {t("storage.files", { count: checked.files, formatted: formatCount(checked.files) })}
               </span>
             </dd>
           </div>
@@ -158,7 +163,7 @@ function ConsistencyCheck({ storage }: { storage: StorageRead }) {
             <dt>{t("storage.orphans")}</dt>
             <dd>
               <span className="num">
-                {count(checked.orphans.count)} ({bytes(checked.orphans.bytes)})
+                {formatCount(checked.orphans.count)} ({formatBytes(checked.orphans.bytes)})
               </span>{" "}
               {checked.orphans.count > 0 && (
                 <Button
@@ -174,19 +179,41 @@ function ConsistencyCheck({ storage }: { storage: StorageRead }) {
           </div>
           <div>
             <dt>{t("storage.missing")}</dt>
-            <dd className={checked.missing.count > 0 ? classes.low : undefined}>
-              <span className="num">{count(checked.missing.count)}</span>{" "}
+            <dd className={checked.missing.count > 0 ? classes.warning : undefined}>
+              <span className="num">{formatCount(checked.missing.count)}</span>{" "}
               {checked.missing.count > 0 && t("storage.missingText")}
             </dd>
           </div>
           <div>
             <dt>{t("storage.waiting")}</dt>
-            <dd className="num">{count(waiting)}</dd>
+            <dd className="num">{formatCount(waiting)}</dd>
           </div>
         </dl>
       ) : (
         <p className={classes.unknown}>{t("storage.unchecked")}</p>
       )}
+      <dl className={classes.forecast}>
+        <div>
+          <dt>{t("storage.readAgain")}</dt>
+          <dd className={fileChecks.every_hours > 0 ? undefined : classes.unknown}>
+            {fileChecks.every_hours > 0
+              ? t("storage.readEvery", { count: fileChecks.every_hours })
+              : t("storage.readNever")}
+          </dd>
+        </div>
+        <div>
+          <dt>{t("storage.oldestRead")}</dt>
+          <dd>{fileChecks.oldest_at ? <RelativeTime at={fileChecks.oldest_at} /> : "–"}</dd>
+        </div>
+        <div>
+          <dt>{t("storage.altered")}</dt>
+          <dd className={fileChecks.altered_count > 0 ? classes.warning : undefined}>
+            <span className="num">{formatCount(fileChecks.altered_count)}</span>{" "}
+            {fileChecks.altered_count > 0 && t("storage.alteredText")}
+          </dd>
+        </div>
+      </dl>
+      {fileChecks.altered.length > 0 && <AlteredFilesTable files={fileChecks.altered} />}
     </Panel>
   );
 }

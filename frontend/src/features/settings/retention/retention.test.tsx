@@ -2,21 +2,21 @@ import { screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it } from "vitest";
 import { state } from "../../../../mock/api";
-import { stored } from "../../../../mock/captures/storage";
-import { sent } from "../../../../mock/server/msw";
+import { mockStorage } from "../../../../mock/captures/storage";
+import { sentRequests } from "../../../../mock/server/msw";
 import { openScreen } from "../../../testing/screen";
 
-const first = structuredClone(stored);
+const first = structuredClone(mockStorage);
 
 afterEach(() => {
   state.role = "admin";
   state.empty = false;
-  Object.assign(stored, structuredClone(first));
-  sent.length = 0;
+  Object.assign(mockStorage, structuredClone(first));
+  sentRequests.length = 0;
 });
 
 const bodies = (method: string, path: RegExp) =>
-  sent
+  sentRequests
     .filter((request) => request.method === method && path.test(request.path))
     .map((request) => request.body);
 
@@ -51,6 +51,14 @@ describe("the storage page", () => {
     expect(
       await screen.findByText("0 (0 B)", { normalizer: (text) => text.replace(/\u2009/g, " ") }),
     ).toBeVisible();
+  });
+
+  it("lists altered files with their captures", async () => {
+    openScreen("/settings/storage");
+    const table = await screen.findByRole("region", { name: "Altered files" });
+    expect(table).toHaveTextContent("truncated");
+    expect(within(table).getByRole("link")).toHaveAttribute("href", expect.stringContaining("/captures/"));
+    expect(screen.getByText("Restore these files from a backup.")).toBeVisible();
   });
 
   it("shows that nothing was measured yet", async () => {

@@ -34,7 +34,7 @@ export function SingleSignOnForm({ provider }: { provider: Provider | null }) {
   });
   return (
     <form
-      className={classes.wide}
+      className={classes.wideForm}
       onSubmit={(event) => {
         event.preventDefault();
         if (ready) save.mutate(undefined);

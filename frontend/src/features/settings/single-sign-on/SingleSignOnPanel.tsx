@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { CheckCircle2, TriangleAlert } from "lucide-react";
 import { ConfirmDelete } from "../../../components/ConfirmDelete";
-import { ErrorLine, Loaded } from "../../../components/EmptyState";
+import { ErrorLine, QueryContent } from "../../../components/EmptyState";
 import { CommandLine } from "../../../components/fields/CopyButton";
 import { Panel } from "../../../components/Page";
 import { get, post, remove, useAction } from "../../../lib/queries";
@@ -32,10 +32,10 @@ export function SingleSignOnPanel() {
       }
     >
       <p className={classes.note}>{t("settings.signOn.text")}</p>
-      <Loaded query={state}>
+      <QueryContent query={state}>
         {({ provider, redirect_uri }) => (
           <>
-            <div className={classes.once}>
+            <div className={classes.newSecret}>
               <p id="redirect-uri">{t("settings.signOn.redirect")}</p>
               <CommandLine text={redirect_uri} />
             </div>
@@ -48,7 +48,7 @@ export function SingleSignOnPanel() {
             <SingleSignOnForm key={provider?.version ?? 0} provider={provider} />
           </>
         )}
-      </Loaded>
+      </QueryContent>
     </Panel>
   );
 }
@@ -56,7 +56,7 @@ export function SingleSignOnPanel() {
 /** Button that checks the provider's metadata without a sign-in, and its result. */
 function CheckResult({ people }: { people: number }) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const check = useAction(() => post("/oidc-provider/check"), []);
   const checkResult = check.data;
   return (
@@ -74,7 +74,7 @@ function CheckResult({ people }: { people: number }) {
                 count: checkResult.keys,
                 algorithms: checkResult.algorithms.join(", "),
               })
-            : sentence(checkResult.failure)}
+            : formatMessage(checkResult.failure)}
           {!checkResult.ok && checkResult.detail && <span className="dim">{checkResult.detail}</span>}
         </p>
       )}

@@ -88,12 +88,12 @@ export function TokensPanel() {
           w={110}
         />
         <Button type="submit" loading={make.isPending} disabled={!name.trim()}>
-          {t("settings.tokens.make")}
+          {t("settings.tokens.create")}
         </Button>
         <ErrorLine error={make.error ?? drop.error} />
       </form>
       {make.data?.token && (
-        <div className={classes.once} role="status">
+        <div className={classes.newSecret} role="status">
           <p>{t("settings.tokens.once")}</p>
           <CommandLine text={make.data.token} />
         </div>

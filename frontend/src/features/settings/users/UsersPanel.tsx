@@ -16,7 +16,7 @@ import { ROLES } from "../tokens/TokensPanel";
 const KEY = ["users"];
 
 /** Parse a label scope: `role=feed`, `role=search` becomes {role: [feed, search]}; other texts are ignored. */
-export function scopeText(texts: readonly string[]): Record<string, string[]> {
+export function parseLabelScope(texts: readonly string[]): Record<string, string[]> {
   const out: Record<string, string[]> = {};
   for (const text of texts) {
     const match = /^\s*([A-Za-z][\w.-]*)\s*[=:]\s*(.+?)\s*$/.exec(text);
@@ -41,7 +41,8 @@ export function UsersPanel() {
   const [scope, setScope] = useState<string[]>([]);
   const users = useQuery({ queryKey: KEY, queryFn: () => get("/users", { limit: 200 }) });
   const make = useAction(
-    () => post("/users", { name: name.trim(), role, label_scope: scopeText(scope) }, crypto.randomUUID()),
+    () =>
+      post("/users", { name: name.trim(), role, label_scope: parseLabelScope(scope) }, crypto.randomUUID()),
     [KEY],
     () => setName(""),
   );
@@ -85,7 +86,7 @@ export function UsersPanel() {
         <ErrorLine error={make.error ?? change.error} />
       </form>
       {link && (
-        <div className={classes.once} role="status">
+        <div className={classes.newSecret} role="status">
           <p>{t("settings.users.link")}</p>
           <CommandLine text={link} />
         </div>
@@ -119,11 +120,11 @@ export function UsersPanel() {
               user.disabled_at ? (
                 <StatusIcon tone="off">{t("settings.users.disabled")}</StatusIcon>
               ) : user.uses_single_sign_on ? (
-                <StatusIcon tone="ok">{t("settings.users.elsewhere")}</StatusIcon>
+                <StatusIcon tone="ok">{t("settings.users.singleSignOn")}</StatusIcon>
               ) : user.has_password ? (
                 <StatusIcon tone="ok">{t("state.active")}</StatusIcon>
               ) : (
-                <StatusIcon tone="idle">{t("settings.users.waiting")}</StatusIcon>
+                <StatusIcon tone="idle">{t("settings.users.noPassword")}</StatusIcon>
               ),
           },
           { head: t("settings.users.since"), className: "num", cell: (user) => time.iso(user.created_at) },

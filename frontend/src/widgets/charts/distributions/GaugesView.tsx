@@ -1,6 +1,6 @@
 import { DataTable } from "../../../components/tables/DataTable";
-import { shortenText, wideLength } from "../../../core/charts/chartScale";
-import { quantity } from "../../../core/text/format";
+import { measureTextWidth, shortenText } from "../../../core/charts/chartScale";
+import { formatQuantity } from "../../../core/text/format";
 import { useLocalized } from "../../../lib/text/i18n";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import type { GaugesBody } from "../api";
@@ -22,10 +22,10 @@ type Row = GaugesBody["rows"][number];
 /** Render values as bars relative to their capacity, in the order of `body.rows`. A tick marks the minimum. */
 export function GaugesView({ body, label }: { body: GaugesBody; label: string }) {
   const { ref, width } = useWidth();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const gutter = Math.min(
     width * 0.4,
-    12 + LETTER * Math.max(8, ...body.rows.map((row) => wideLength(pick(row.label)))),
+    12 + LETTER * Math.max(8, ...body.rows.map((row) => measureTextWidth(localize(row.label)))),
   );
   const room = Math.max(60, width - gutter - NUMBERS);
   return (
@@ -37,8 +37,8 @@ export function GaugesView({ body, label }: { body: GaugesBody; label: string })
               row={row}
               gutter={gutter}
               room={room}
-              valueLabel={pick(body.value_label)}
-              name={pick(row.label)}
+              valueLabel={localize(body.value_label)}
+              name={localize(row.label)}
             />
           </g>
         ))}
@@ -63,7 +63,7 @@ function Bar({ row, gutter, room, valueLabel, name }: BarProps) {
   return (
     <ChartMark figure={value} label={`${name}, ${valueLabel}:`}>
       <title>{name}</title>
-      <rect className={classes.hit} width={gutter + room + NUMBERS} height={ROW} />
+      <rect className={classes.hitArea} width={gutter + room + NUMBERS} height={ROW} />
       <text className={classes.name} x={gutter - 8} y={17} textAnchor="end">
         {shortenText(name, most)}
       </text>
@@ -91,8 +91,8 @@ function Bar({ row, gutter, room, valueLabel, name }: BarProps) {
       )}
       <text className={classes.number} data-tone={tone} x={gutter + room + 8} y={17}>
         {SIGN[tone] && `${SIGN[tone]} `}
-        {quantity(value.value, value.unit)}
-        {capacity && ` / ${quantity(capacity.value, capacity.unit)}`}
+        {formatQuantity(value.value, value.unit)}
+        {capacity && ` / ${formatQuantity(capacity.value, capacity.unit)}`}
       </text>
     </ChartMark>
   );
@@ -101,15 +101,15 @@ function Bar({ row, gutter, room, valueLabel, name }: BarProps) {
 /** Render the gauges as a table. */
 export function GaugesTable({ body, label }: { body: GaugesBody; label: string }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
-  const also = body.rows[0]?.also.map(([name]) => pick(name)) ?? [];
+  const localize = useLocalized();
+  const also = body.rows[0]?.also.map(([name]) => localize(name)) ?? [];
   return (
     <DataTable label={label} stack maxHeight={420}>
       <thead>
         <tr>
           <th>{t("visuals.what")}</th>
-          <th className="right">{pick(body.value_label)}</th>
-          <th className="right">{pick(body.capacity_label)}</th>
+          <th className="right">{localize(body.value_label)}</th>
+          <th className="right">{localize(body.capacity_label)}</th>
           <th className="right">{t("visuals.never")}</th>
           {also.map((name) => (
             <th key={name} className="right">
@@ -121,19 +121,19 @@ export function GaugesTable({ body, label }: { body: GaugesBody; label: string }
       <tbody>
         {body.rows.map((row, i) => (
           <tr key={i}>
-            <td className="mono">{pick(row.label)}</td>
+            <td className="mono">{localize(row.label)}</td>
             <td className="right num">
-              <ChartValue figure={row.value} label={pick(row.label)} />
+              <ChartValue figure={row.value} label={localize(row.label)} />
             </td>
             <td className="right num">
-              <ChartValue figure={row.capacity} label={pick(row.label)} />
+              <ChartValue figure={row.capacity} label={localize(row.label)} />
             </td>
             <td className="right num">
-              <ChartValue figure={row.low} label={pick(row.label)} />
+              <ChartValue figure={row.low} label={localize(row.label)} />
             </td>
             {row.also.map(([name, figure]) => (
-              <td key={pick(name)} className="right num">
-                <ChartValue figure={figure} label={pick(name)} />
+              <td key={localize(name)} className="right num">
+                <ChartValue figure={figure} label={localize(name)} />
               </td>
             ))}
           </tr>

@@ -1,13 +1,13 @@
 import { DataTable } from "../../../components/tables/DataTable";
-import { countHeight, logScale } from "../../../core/charts/chartScale";
-import { quantity } from "../../../core/text/format";
+import { logScale, toCountHeight } from "../../../core/charts/chartScale";
+import { formatQuantity } from "../../../core/text/format";
 import { useLocalized } from "../../../lib/text/i18n";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import type { HistogramBody, VisualFigure } from "../api";
 import { ChartSvg } from "../ChartSvg";
 import { ChartMark, ChartValue } from "../ChartValue";
 import classes from "../charts.module.css";
-import { ink, PatternDefs, useInkId } from "../Legend";
+import { FillPatterns, fillUrl, useFillId } from "../Legend";
 import { useWidth } from "../useWidth";
 
 const HEIGHT = 190;
@@ -22,20 +22,20 @@ type Band = HistogramBody["bands"][number];
 export function HistogramView({ body, label }: { body: HistogramBody; label: string }) {
   const { t } = useTranslation();
   const { ref, width } = useWidth();
-  const pick = useLocalized();
-  const id = useInkId();
+  const localize = useLocalized();
+  const id = useFillId();
   const low = body.bins[0]?.low ?? 1;
   const high = Math.max(body.bins.at(-1)?.high ?? 10, low * 10);
   const scale = logScale(low, high);
   const x = (value: number) => SIDE + (width - 2 * SIDE) * scale.at(value);
   const most = Math.max(1, ...body.bins.map((bin) => bin.count.value));
-  const y = (count: number) => HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * countHeight(count, most);
-  const bands = body.bands.filter((band) => body.bins.some((bin) => within(bin, band)));
+  const y = (count: number) => HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * toCountHeight(count, most);
+  const bands = body.bands.filter((band) => body.bins.some((bin) => isInBand(bin, band)));
   return (
     <>
       <div ref={ref} className={classes.drawing}>
         <ChartSvg width={width} height={HEIGHT} label={label}>
-          <PatternDefs id={id} />
+          <FillPatterns id={id} />
           {bands.map((band) => (
             <rect
               key={band.low}
@@ -56,15 +56,15 @@ export function HistogramView({ body, label }: { body: HistogramBody; label: str
           />
           {scale.ticks.map((tick) => (
             <text key={tick} className={classes.axisText} x={x(tick)} y={HEIGHT - 7} textAnchor="middle">
-              {quantity(tick, body.unit)}
+              {formatQuantity(tick, body.unit)}
             </text>
           ))}
           {body.bins.map((bin) => {
-            const banded = bands.some((band) => within(bin, band));
+            const banded = bands.some((band) => isInBand(bin, band));
             const wide = Math.max(3, x(bin.high) - x(bin.low) - 1);
             return (
-              <ChartMark key={bin.low} figure={bin.count} label={edges(bin, body.unit)}>
-                <title>{`${edges(bin, body.unit)} ${quantity(bin.count.value, "count")}`}</title>
+              <ChartMark key={bin.low} figure={bin.count} label={formatBinEdges(bin, body.unit)}>
+                <title>{`${formatBinEdges(bin, body.unit)} ${formatQuantity(bin.count.value, "count")}`}</title>
                 <rect
                   className={classes.part}
                   data-tone={banded ? "bad" : "none"}
@@ -72,7 +72,7 @@ export function HistogramView({ body, label }: { body: HistogramBody; label: str
                   y={y(bin.count.value)}
                   width={wide}
                   height={HEIGHT - BOTTOM - y(bin.count.value)}
-                  fill={banded ? undefined : ink(id, 0)}
+                  fill={banded ? undefined : fillUrl(id, 0)}
                 />
                 {wide > 22 && (
                   <text
@@ -81,7 +81,7 @@ export function HistogramView({ body, label }: { body: HistogramBody; label: str
                     y={y(bin.count.value) - 3}
                     textAnchor="middle"
                   >
-                    {quantity(bin.count.value, "count")}
+                    {formatQuantity(bin.count.value, "count")}
                   </text>
                 )}
               </ChartMark>
@@ -89,7 +89,7 @@ export function HistogramView({ body, label }: { body: HistogramBody; label: str
           })}
           {body.markers.map(([name, figure]) => (
             <line
-              key={pick(name)}
+              key={localize(name)}
               className={classes.marker}
               x1={x(figure.value)}
               x2={x(figure.value)}
@@ -101,13 +101,18 @@ export function HistogramView({ body, label }: { body: HistogramBody; label: str
       </div>
       <ul className={classes.legend}>
         {body.markers.map(([name, figure]) => (
-          <Entry key={pick(name)} name={pick(name)} figure={figure} />
+          <Entry key={localize(name)} name={localize(name)} figure={figure} />
         ))}
         {bands.map((band) => (
-          <Entry key={band.low} name={pick(band.label)} figure={countIn(body.bins, band)} tone={band.tone} />
+          <Entry
+            key={band.low}
+            name={localize(band.label)}
+            figure={countInBand(body.bins, band)}
+            tone={band.tone}
+          />
         ))}
         {body.unbinned.map(([name, figure, tone]) => (
-          <Entry key={pick(name)} name={pick(name)} figure={figure} tone={tone} />
+          <Entry key={localize(name)} name={localize(name)} figure={figure} tone={tone} />
         ))}
         <li className="dim">{t("visuals.logCounts")}</li>
       </ul>
@@ -127,13 +132,13 @@ function Entry({ name, figure, tone = "none" }: { name: string; figure: VisualFi
   );
 }
 
-const within = (bin: Bin, band: Band): boolean => bin.low >= band.low && bin.high <= band.high;
-const edges = ({ low, high }: Bin, unit: string): string =>
-  `${quantity(low, unit)} – ${quantity(high, unit)}`;
+const isInBand = (bin: Bin, band: Band): boolean => bin.low >= band.low && bin.high <= band.high;
+const formatBinEdges = ({ low, high }: Bin, unit: string): string =>
+  `${formatQuantity(low, unit)} – ${formatQuantity(high, unit)}`;
 
 /** Return the total count of the bins in a band, with all their source lines. The band must contain a bin. */
-function countIn(bins: readonly Bin[], band: Band): VisualFigure {
-  const counts = bins.filter((bin) => within(bin, band)).map((bin) => bin.count);
+function countInBand(bins: readonly Bin[], band: Band): VisualFigure {
+  const counts = bins.filter((bin) => isInBand(bin, band)).map((bin) => bin.count);
   const [first] = counts as [VisualFigure];
   return {
     value: counts.reduce((sum, figure) => sum + figure.value, 0),
@@ -145,31 +150,31 @@ function countIn(bins: readonly Bin[], band: Band): VisualFigure {
 /** Render the histogram as a table. */
 export function HistogramTable({ body, label }: { body: HistogramBody; label: string }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   return (
     <DataTable label={label} stack maxHeight={420}>
       <thead>
         <tr>
           <th>{t("visuals.range")}</th>
-          <th className="right">{t("visuals.howMany")}</th>
-          <th>{t("visuals.means")}</th>
+          <th className="right">{t("visuals.eventCount")}</th>
+          <th>{t("visuals.meaning")}</th>
         </tr>
       </thead>
       <tbody>
         {body.bins.map((bin) => (
           <tr key={bin.low}>
-            <td className="num">{edges(bin, body.unit)}</td>
+            <td className="num">{formatBinEdges(bin, body.unit)}</td>
             <td className="right num">
-              <ChartValue figure={bin.count} label={edges(bin, body.unit)} />
+              <ChartValue figure={bin.count} label={formatBinEdges(bin, body.unit)} />
             </td>
-            <td>{pick(body.bands.find((band) => within(bin, band))?.label)}</td>
+            <td>{localize(body.bands.find((band) => isInBand(bin, band))?.label)}</td>
           </tr>
         ))}
         {body.unbinned.map(([name, figure]) => (
-          <tr key={pick(name)}>
-            <td>{pick(name)}</td>
+          <tr key={localize(name)}>
+            <td>{localize(name)}</td>
             <td className="right num">
-              <ChartValue figure={figure} label={pick(name)} />
+              <ChartValue figure={figure} label={localize(name)} />
             </td>
             <td />
           </tr>

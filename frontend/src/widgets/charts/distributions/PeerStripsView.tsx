@@ -1,8 +1,8 @@
 import { StatusIcon as Sign } from "../../../components/StatusIcon";
 import { DataTable } from "../../../components/tables/DataTable";
-import { shortenText, wideLength } from "../../../core/charts/chartScale";
-import { extent, swarm } from "../../../core/charts/panels";
-import { NO_VALUE, number, quantity } from "../../../core/text/format";
+import { measureTextWidth, shortenText } from "../../../core/charts/chartScale";
+import { findValueRange, layOutBeeswarm } from "../../../core/charts/panels";
+import { formatNumber, formatQuantity, NO_VALUE } from "../../../core/text/format";
 import { useLocalized } from "../../../lib/text/i18n";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import type { PeerStripsBody, VisualDot, VisualStrip } from "../api";
@@ -15,13 +15,13 @@ import classes from "./PeerStrips.module.css";
 const ROW = 70;
 const LINE = 36;
 const RADIUS = 3;
-const ROOM = 12;
+const MAX_DOT_OFFSET = 12;
 const SIDE = 12;
 const LETTER = 6.7;
 /** Below this width in px, the numbers next to a name are abbreviated. */
-const ROOMY = 560;
+const MIN_WIDE_PX = 560;
 /** Maximum number of host names in a strip; more would overlap. */
-const NAMED = 4;
+const MAX_NAMES = 4;
 
 /** Render a strip for each number: a dot is a host, the band is the common range, ✕ is an outlier. */
 export function PeerStripsView({ body, label }: { body: PeerStripsBody; label: string }) {
@@ -42,32 +42,34 @@ export function PeerStripsView({ body, label }: { body: PeerStripsBody; label: s
 /** Render a strip of `width` × ROW px. */
 function StripRow({ strip, width }: { strip: VisualStrip; width: number }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
-  const name = pick(strip.label);
-  const { from, to } = extent(strip.dots.map((visualDot) => visualDot.figure.value));
+  const localize = useLocalized();
+  const name = localize(strip.label);
+  const { from, to } = findValueRange(strip.dots.map((visualDot) => visualDot.figure.value));
   const x = (value: number) => SIDE + ((value - from) / (to - from)) * (width - 2 * SIDE);
   const quiet = strip.dots.filter((visualDot) => !visualDot.unlike && !visualDot.own);
-  const ys = swarm(
+  const ys = layOutBeeswarm(
     quiet.map((visualDot) => x(visualDot.figure.value)),
     RADIUS,
-    ROOM,
+    MAX_DOT_OFFSET,
   );
-  const loud = strip.dots.filter((visualDot) => visualDot.unlike || visualDot.own);
+  const highlighted = strip.dots.filter((visualDot) => visualDot.unlike || visualDot.own);
   const own = strip.dots.find((visualDot) => visualDot.own);
   const unlike = strip.dots.filter((visualDot) => visualDot.unlike).length;
   const sums = [
-    own && quantity(own.figure.value, own.figure.unit),
-    width >= ROOMY &&
+    own && formatQuantity(own.figure.value, own.figure.unit),
+    width >= MIN_WIDE_PX &&
       strip.median !== null &&
-      `${t("visuals.peers.median")} ${quantity(strip.median, strip.unit)}`,
-    width >= ROOMY ? t("visuals.peers.unlike", { unlike, hosts: strip.hosts }) : `✕ ${unlike}/${strip.hosts}`,
+      `${t("visuals.peers.median")} ${formatQuantity(strip.median, strip.unit)}`,
+    width >= MIN_WIDE_PX
+      ? t("visuals.peers.outlierCount", { unlike, hosts: strip.hosts })
+      : `✕ ${unlike}/${strip.hosts}`,
   ]
     .filter(Boolean)
     .join(" · ");
   return (
     <>
       <text className={shared.name} x={SIDE} y={12}>
-        {shortenText(name, Math.floor((width - 2 * SIDE) / LETTER) - wideLength(sums) - 2)}
+        {shortenText(name, Math.floor((width - 2 * SIDE) / LETTER) - measureTextWidth(sums) - 2)}
       </text>
       <text className={classes.count} x={width - SIDE} y={12} textAnchor="end">
         {sums}
@@ -76,14 +78,17 @@ function StripRow({ strip, width }: { strip: VisualStrip; width: number }) {
         <rect
           className={classes.band}
           x={x(Math.max(from, strip.low))}
-          y={LINE - ROOM - 4}
+          y={LINE - MAX_DOT_OFFSET - 4}
           width={Math.max(2, x(Math.min(to, strip.high)) - x(Math.max(from, strip.low)))}
-          height={2 * ROOM + 8}
+          height={2 * MAX_DOT_OFFSET + 8}
         />
       )}
       <path className={classes.line} d={`M${SIDE} ${LINE}H${width - SIDE}`} />
       {strip.median !== null && (
-        <path className={classes.median} d={`M${x(strip.median)} ${LINE - ROOM - 4}v${2 * ROOM + 8}`} />
+        <path
+          className={classes.median}
+          d={`M${x(strip.median)} ${LINE - MAX_DOT_OFFSET - 4}v${2 * MAX_DOT_OFFSET + 8}`}
+        />
       )}
       {quiet.map((visualDot, i) => (
         <circle
@@ -93,38 +98,42 @@ function StripRow({ strip, width }: { strip: VisualStrip; width: number }) {
           cy={LINE + (ys[i] ?? 0)}
           r={RADIUS}
         >
-          <title>{`${visualDot.host} ${quantity(visualDot.figure.value, visualDot.figure.unit)}`}</title>
+          <title>{`${visualDot.host} ${formatQuantity(visualDot.figure.value, visualDot.figure.unit)}`}</title>
         </circle>
       ))}
-      {[...loud].reverse().map((visualDot) => (
-        <Loud key={visualDot.host} dot={visualDot} x={x(visualDot.figure.value)} strip={name} />
+      {[...highlighted].reverse().map((visualDot) => (
+        <OutlierMark key={visualDot.host} dot={visualDot} x={x(visualDot.figure.value)} strip={name} />
       ))}
-      <Names dots={loud.filter((visualDot) => visualDot.unlike).slice(0, NAMED)} x={x} width={width} />
-      <text className={classes.end} x={SIDE} y={ROW - 8}>
-        {quantity(from, strip.unit)}
+      <Names
+        dots={highlighted.filter((visualDot) => visualDot.unlike).slice(0, MAX_NAMES)}
+        x={x}
+        width={width}
+      />
+      <text className={classes.axisLabel} x={SIDE} y={ROW - 8}>
+        {formatQuantity(from, strip.unit)}
       </text>
-      <text className={classes.end} x={width - SIDE} y={ROW - 8} textAnchor="end">
-        {quantity(to, strip.unit)}
+      <text className={classes.axisLabel} x={width - SIDE} y={ROW - 8} textAnchor="end">
+        {formatQuantity(to, strip.unit)}
       </text>
     </>
   );
 }
 
 /** Render an outlier as a cross or the host of the run as a ring, as a link to the source line. */
-function Loud({ dot, x, strip }: { dot: VisualDot; x: number; strip: string }) {
+function OutlierMark({ dot, x, strip }: { dot: VisualDot; x: number; strip: string }) {
   const { t } = useTranslation();
   const name = dot.own ? t("visuals.peers.own") : dot.host;
   return (
     <ChartMark
       figure={dot.figure}
-      label={`${strip}, ${name}${dot.unlike ? `, ${t("visuals.peers.out")}` : ""}:`}
+      label={`${strip}, ${name}${dot.unlike ? `, ${t("visuals.peers.outlier")}` : ""}:`}
     >
-      <title>{`${name} ${quantity(dot.figure.value, dot.figure.unit)}`}</title>
-      <rect className={shared.hit} x={x - 8} y={LINE - 10} width={16} height={20} />
+      <title>{`${name} ${formatQuantity(dot.figure.value, dot.figure.unit)}`}</title>
+      <rect className={shared.hitArea} x={x - 8} y={LINE - 10} width={16} height={20} />
       {dot.unlike && (
         <path className={classes.cross} d={`M${x - 4} ${LINE - 4}l8 8M${x + 4} ${LINE - 4}l-8 8`} />
       )}
-      {dot.own && <circle className={classes.own} cx={x} cy={LINE} r={7} />}
+      {dot.own && <circle className={classes.ownHost} cx={x} cy={LINE} r={7} />}
     </ChartMark>
   );
 }
@@ -148,7 +157,7 @@ function Names({
     if (taken.some(([from, to]) => left < to + 6 && left + wide > from - 6)) return null;
     taken.push([left, left + wide]);
     return (
-      <text key={visualDot.host} className={classes.who} x={left} y={LINE - 9}>
+      <text key={visualDot.host} className={classes.hostName} x={left} y={LINE - 9}>
         {text}
       </text>
     );
@@ -158,7 +167,7 @@ function Names({
 /** Render the number of each host as a table, strip by strip. */
 export function PeerStripsTable({ body, label }: { body: PeerStripsBody; label: string }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   return (
     <DataTable label={label} maxHeight={460} stack>
       <thead>
@@ -174,10 +183,10 @@ export function PeerStripsTable({ body, label }: { body: PeerStripsBody; label: 
         {body.strips.flatMap((strip) =>
           strip.dots.map((visualDot) => (
             <tr key={`${strip.id} ${visualDot.host}`}>
-              <td>{pick(strip.label)}</td>
+              <td>{localize(strip.label)}</td>
               <td className="mono">
                 {visualDot.unlike ? (
-                  <Sign tone="bad" title={t("visuals.peers.out")}>
+                  <Sign tone="bad" title={t("visuals.peers.outlier")}>
                     {visualDot.own ? t("visuals.peers.own") : visualDot.host}
                   </Sign>
                 ) : visualDot.own ? (
@@ -187,12 +196,12 @@ export function PeerStripsTable({ body, label }: { body: PeerStripsBody; label: 
                 )}
               </td>
               <td className="right num">
-                <ChartValue figure={visualDot.figure} label={`${pick(strip.label)}, ${visualDot.host}`} />
+                <ChartValue figure={visualDot.figure} label={`${localize(strip.label)}, ${visualDot.host}`} />
               </td>
               <td className="right num">
-                {strip.median === null ? NO_VALUE : quantity(strip.median, strip.unit)}
+                {strip.median === null ? NO_VALUE : formatQuantity(strip.median, strip.unit)}
               </td>
-              <td className="right num">{visualDot.z === null ? NO_VALUE : number(visualDot.z)}</td>
+              <td className="right num">{visualDot.z === null ? NO_VALUE : formatNumber(visualDot.z)}</td>
             </tr>
           )),
         )}

@@ -1,12 +1,18 @@
 import { DataTable } from "../../../components/tables/DataTable";
-import { bucketAt, shares } from "../../../core/charts/panels";
-import { compact, count, duration, number, quantity } from "../../../core/text/format";
+import { toBucketPosition, toPercentages } from "../../../core/charts/panels";
+import {
+  formatCompact,
+  formatCount,
+  formatDuration,
+  formatNumber,
+  formatQuantity,
+} from "../../../core/text/format";
 import { useTimeFormat } from "../../../lib/text/useFormat";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import type { SchedLatencyBody, VisualFigure, VisualLongWait, VisualWaits } from "../api";
 import { ChartValue } from "../ChartValue";
 import shared from "../charts.module.css";
-import { ink, PatternDefs, useInkId } from "../Legend";
+import { FillPatterns, fillUrl, useFillId } from "../Legend";
 import { useWidth } from "../useWidth";
 import classes from "./SchedLatency.module.css";
 
@@ -24,11 +30,11 @@ export function SchedLatencyView({ body, label }: { body: SchedLatencyBody; labe
   return (
     <div ref={ref} className={shared.drawing}>
       <Distribution body={body} width={width} label={label} />
-      <dl className={classes.sums}>
-        <Sums waits={body.now} name={t("visuals.sched.now")} mark="now" />
-        {body.before && <Sums waits={body.before} name={t("visuals.sched.before")} mark="before" />}
+      <dl className={classes.statistics}>
+        <WaitStatistics waits={body.now} name={t("visuals.sched.now")} mark="now" />
+        {body.before && <WaitStatistics waits={body.before} name={t("visuals.sched.before")} mark="before" />}
       </dl>
-      <Worst worst={body.worst.slice(0, MAX_ROWS)} label={label} />
+      <LongestWaits worst={body.worst.slice(0, MAX_ROWS)} label={label} />
     </div>
   );
 }
@@ -38,8 +44,8 @@ function Distribution({ body, width, label }: { body: SchedLatencyBody; width: n
   const { now, before } = body;
   const buckets = Math.max(now.edges_us.length, before?.edges_us.length ?? 0, 1);
   const edges = now.edges_us.length === buckets ? now.edges_us : (before?.edges_us ?? []);
-  const mine = shares(now.counts, buckets);
-  const theirs = before ? shares(before.counts, buckets) : [];
+  const mine = toPercentages(now.counts, buckets);
+  const theirs = before ? toPercentages(before.counts, buckets) : [];
   const top = Math.max(...mine, ...theirs, 1e-9);
   const bar = (width - 2 * LEFT) / buckets;
   const high = (share: number) => (share > 0 ? Math.max(1.5, PLOT * Math.sqrt(share / top)) : 0);
@@ -50,12 +56,12 @@ function Distribution({ body, width, label }: { body: SchedLatencyBody; width: n
         <g key={edges[i]} transform={`translate(${LEFT + i * bar} ${TOP})`}>
           <title>
             {t("visuals.sched.bucket", {
-              from: duration((edges[i] ?? 0) * US),
-              n: count(now.counts[i] ?? 0),
-              share: number(share),
+              from: formatDuration((edges[i] ?? 0) * US),
+              n: formatCount(now.counts[i] ?? 0),
+              share: formatNumber(share),
             })}
           </title>
-          <rect width={bar} height={PLOT} className={classes.hit} />
+          <rect width={bar} height={PLOT} className={classes.hitArea} />
           <rect
             className={classes.bar}
             x={1}
@@ -74,12 +80,12 @@ function Distribution({ body, width, label }: { body: SchedLatencyBody; width: n
           )}
           {i % every === 0 && (
             <text className={classes.axis} x={0} y={PLOT + 14}>
-              {duration((edges[i] ?? 0) * US)}
+              {formatDuration((edges[i] ?? 0) * US)}
             </text>
           )}
         </g>
       ))}
-      <path className={classes.base} d={`M${LEFT} ${TOP + PLOT}H${width - LEFT}`} />
+      <path className={classes.baseline} d={`M${LEFT} ${TOP + PLOT}H${width - LEFT}`} />
       {before && <Markers waits={before} edges={edges} bar={bar} width={width} level={2} dashed />}
       <Markers waits={now} edges={edges} bar={bar} width={width} level={0} />
       <text className={classes.axis} x={width - LEFT} y={TOP + PLOT + 27} textAnchor="end">
@@ -108,8 +114,8 @@ function Markers({ waits, edges, bar, width, level, dashed = false }: MarkersPro
   ];
   let free = 0;
   return all.map(([name, figure]) => {
-    const x = LEFT + bar * bucketAt(figure.value * 1e3, edges);
-    const text = `${name} ${quantity(figure.value, figure.unit)}`;
+    const x = LEFT + bar * toBucketPosition(figure.value * 1e3, edges);
+    const text = `${name} ${formatQuantity(figure.value, figure.unit)}`;
     const wide = text.length * 6.7 + 6;
     const left = Math.min(Math.max(free, x - wide / 2), width - wide);
     const fits = left >= free - 0.5;
@@ -127,7 +133,7 @@ function Markers({ waits, edges, bar, width, level, dashed = false }: MarkersPro
   });
 }
 
-function Sums({ waits, name, mark }: { waits: VisualWaits; name: string; mark: "now" | "before" }) {
+function WaitStatistics({ waits, name, mark }: { waits: VisualWaits; name: string; mark: "now" | "before" }) {
   const { t } = useTranslation();
   return (
     <div>
@@ -153,7 +159,7 @@ function Sums({ waits, name, mark }: { waits: VisualWaits; name: string; mark: "
         {t("visuals.sched.maximum")}{" "}
         <ChartValue figure={waits.maximum} label={`${name}, ${t("visuals.sched.maximum")}`} />
         {" · "}
-        {t("visuals.sched.waits", { count: waits.waits, visible: compact(waits.waits) })}
+        {t("visuals.sched.waits", { count: waits.waits, visible: formatCompact(waits.waits) })}
       </dd>
     </div>
   );
@@ -163,13 +169,13 @@ function Sums({ waits, name, mark }: { waits: VisualWaits; name: string; mark: "
 const task = ({ comm, pid, tid }: { comm: string; pid: number; tid: number }): string =>
   `${comm} ${tid === pid || pid < 0 ? tid : `${tid}/${pid}`}`;
 
-function Worst({ worst, label }: { worst: readonly VisualLongWait[]; label: string }) {
+function LongestWaits({ worst, label }: { worst: readonly VisualLongWait[]; label: string }) {
   const { t } = useTranslation();
-  const id = useInkId();
+  const id = useFillId();
   if (worst.length === 0) return null;
   const longest = Math.max(...worst.map((visualLongWait) => visualLongWait.waited.value), 1e-9);
   return (
-    <table className={classes.worst} aria-label={`${label}: ${t("visuals.sched.worst")}`}>
+    <table className={classes.longestWaits} aria-label={`${label}: ${t("visuals.sched.worst")}`}>
       <thead>
         <tr>
           <th>{t("visuals.sched.worst")}</th>
@@ -177,7 +183,7 @@ function Worst({ worst, label }: { worst: readonly VisualLongWait[]; label: stri
           <th>
             {t("visuals.sched.instead")}
             <svg width="0" height="0" aria-hidden>
-              <PatternDefs id={id} />
+              <FillPatterns id={id} />
             </svg>
           </th>
         </tr>
@@ -193,7 +199,7 @@ function Worst({ worst, label }: { worst: readonly VisualLongWait[]; label: stri
               <ChartValue figure={visualLongWait.waited} label={task(visualLongWait)} />
             </td>
             <td>
-              <Instead wait={visualLongWait} longest={longest} id={id} />
+              <WaitBar wait={visualLongWait} longest={longest} id={id} />
             </td>
           </tr>
         ))}
@@ -203,26 +209,26 @@ function Worst({ worst, label }: { worst: readonly VisualLongWait[]; label: stri
 }
 
 /** Render a wait as a bar, divided into the tasks that ran during the wait. */
-function Instead({ wait, longest, id }: { wait: VisualLongWait; longest: number; id: string }) {
+function WaitBar({ wait, longest, id }: { wait: VisualLongWait; longest: number; id: string }) {
   const { t } = useTranslation();
   const ran = [
     ...wait.instead.map((visualRan) => ({ name: task(visualRan), ms: visualRan.ran.value })),
     ...(wait.others ? [{ name: t("visuals.sched.others"), ms: wait.others.value }] : []),
   ];
   let left = 0;
-  const text = ran.map(({ name, ms }) => `${name} ${quantity(ms, "ms")}`).join(" · ");
+  const text = ran.map(({ name, ms }) => `${name} ${formatQuantity(ms, "ms")}`).join(" · ");
   return (
     <>
       <svg className={classes.strip} viewBox="0 0 400 12" preserveAspectRatio="none" aria-hidden>
-        <rect className={classes.whole} width={(400 * wait.waited.value) / longest} height="12" />
+        <rect className={classes.totalWait} width={(400 * wait.waited.value) / longest} height="12" />
         {ran.map(({ name, ms }, n) => {
           const x = (400 * left) / longest;
           left += ms;
           return (
             <rect
               key={n}
-              className={classes.ran}
-              fill={ink(id, n)}
+              className={classes.taskTime}
+              fill={fillUrl(id, n)}
               x={x}
               width={(400 * ms) / longest}
               height="12"
@@ -232,7 +238,7 @@ function Instead({ wait, longest, id }: { wait: VisualLongWait; longest: number;
           );
         })}
       </svg>
-      <span className={classes.who}>{text || t("visuals.sched.noTask")}</span>
+      <span className={classes.taskNames}>{text || t("visuals.sched.noTask")}</span>
     </>
   );
 }
@@ -243,8 +249,8 @@ export function SchedLatencyTable({ body, label }: { body: SchedLatencyBody; lab
   const time = useTimeFormat();
   const buckets = Math.max(body.now.edges_us.length, body.before?.edges_us.length ?? 0);
   const edges = body.now.edges_us.length === buckets ? body.now.edges_us : (body.before?.edges_us ?? []);
-  const mine = shares(body.now.counts, buckets);
-  const theirs = body.before ? shares(body.before.counts, buckets) : [];
+  const mine = toPercentages(body.now.counts, buckets);
+  const theirs = body.before ? toPercentages(body.before.counts, buckets) : [];
   return (
     <>
       <DataTable label={label} maxHeight={300}>
@@ -260,18 +266,18 @@ export function SchedLatencyTable({ body, label }: { body: SchedLatencyBody; lab
         <tbody>
           {edges.map((edge, i) => (
             <tr key={edge}>
-              <td className="num">{duration(edge * US)}</td>
-              <td className="right num">{count(body.now.counts[i] ?? 0)}</td>
-              <td className="right num">{number(mine[i] ?? 0)}</td>
-              {body.before && <td className="right num">{count(body.before.counts[i] ?? 0)}</td>}
-              {body.before && <td className="right num">{number(theirs[i] ?? 0)}</td>}
+              <td className="num">{formatDuration(edge * US)}</td>
+              <td className="right num">{formatCount(body.now.counts[i] ?? 0)}</td>
+              <td className="right num">{formatNumber(mine[i] ?? 0)}</td>
+              {body.before && <td className="right num">{formatCount(body.before.counts[i] ?? 0)}</td>}
+              {body.before && <td className="right num">{formatNumber(theirs[i] ?? 0)}</td>}
             </tr>
           ))}
         </tbody>
       </DataTable>
-      <dl className={classes.sums}>
-        <Sums waits={body.now} name={t("visuals.sched.now")} mark="now" />
-        {body.before && <Sums waits={body.before} name={t("visuals.sched.before")} mark="before" />}
+      <dl className={classes.statistics}>
+        <WaitStatistics waits={body.now} name={t("visuals.sched.now")} mark="now" />
+        {body.before && <WaitStatistics waits={body.before} name={t("visuals.sched.before")} mark="before" />}
       </dl>
       <DataTable label={`${label}: ${t("visuals.sched.worst")}`} maxHeight={320} stack>
         <thead>
@@ -296,12 +302,12 @@ export function SchedLatencyTable({ body, label }: { body: SchedLatencyBody; lab
               <td>{t(visualLongWait.preempted ? "visuals.sched.preempted" : "visuals.sched.woken")}</td>
               <td>
                 {visualLongWait.instead.map((each) => (
-                  <span key={each.tid} className={classes.each}>
+                  <span key={each.tid} className={classes.task}>
                     {task(each)} <ChartValue figure={each.ran} label={task(each)} />
                   </span>
                 ))}
                 {visualLongWait.others && (
-                  <span className={classes.each}>
+                  <span className={classes.task}>
                     {t("visuals.sched.others")}{" "}
                     <ChartValue figure={visualLongWait.others} label={t("visuals.sched.others")} />
                   </span>

@@ -1,14 +1,14 @@
 import { DataTable } from "../../../components/tables/DataTable";
 import { shortenText } from "../../../core/charts/chartScale";
 import { placeNodes } from "../../../core/charts/waits";
-import { quantity } from "../../../core/text/format";
+import { formatQuantity } from "../../../core/text/format";
 import { useLocalized } from "../../../lib/text/i18n";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import type { GraphBody, GraphEdge, GraphNode } from "../api";
 import { ChartSvg } from "../ChartSvg";
 import { ChartMark, ChartValue } from "../ChartValue";
 import frame from "../charts.module.css";
-import { useInkId } from "../Legend";
+import { useFillId } from "../Legend";
 import { useWidth } from "../useWidth";
 import classes from "./Graph.module.css";
 
@@ -33,7 +33,7 @@ interface Point {
 /** Render a wait-for graph: waiting threads left, objects of waits right. A back edge closes a cycle. */
 export function GraphView({ body, label }: { body: GraphBody; label: string }) {
   const { ref, width } = useWidth();
-  const arrow = useInkId();
+  const arrow = useFillId();
   const { at, columns, rows, back } = placeNodes(
     body.nodes.map((node) => node.id),
     body.edges,
@@ -71,7 +71,7 @@ export function GraphView({ body, label }: { body: GraphBody; label: string }) {
         </defs>
         {body.edges.map((edge, i) =>
           at.has(edge.source) && at.has(edge.target) ? (
-            <Wait
+            <WaitEdgePath
               key={i}
               edge={edge}
               from={corner(edge.source)}
@@ -98,8 +98,8 @@ interface WaitProps {
   arrow: string;
 }
 
-function Wait({ edge, from, to, below, arrow }: WaitProps) {
-  const pick = useLocalized();
+function WaitEdgePath({ edge, from, to, below, arrow }: WaitProps) {
+  const localize = useLocalized();
   const start = { x: from.x + BOX.width, y: from.y + BOX.height / 2 };
   const end = { x: to.x, y: to.y + BOX.height / 2 };
   const bend = Math.min(60, Math.abs(end.x - start.x) / 2);
@@ -120,11 +120,11 @@ function Wait({ edge, from, to, below, arrow }: WaitProps) {
         data-back={below !== undefined || undefined}
         markerEnd={`url(#${arrow})`}
       />
-      <ChartMark figure={edge.waited} label={pick(edge.via)}>
-        <title>{pick(edge.via)}</title>
+      <ChartMark figure={edge.waited} label={localize(edge.via)}>
+        <title>{localize(edge.via)}</title>
         <text className={classes.waited} x={text.x} y={text.y} textAnchor="middle">
-          {quantity(edge.waited.value, edge.waited.unit)}
-          {edge.times && ` · ${quantity(edge.times.value, "count")}×`}
+          {formatQuantity(edge.waited.value, edge.waited.unit)}
+          {edge.times && ` · ${formatQuantity(edge.times.value, "count")}×`}
         </text>
       </ChartMark>
     </>
@@ -132,8 +132,8 @@ function Wait({ edge, from, to, below, arrow }: WaitProps) {
 }
 
 function Box({ node, at }: { node: GraphNode; at: Point }) {
-  const pick = useLocalized();
-  const name = pick(node.label);
+  const localize = useLocalized();
+  const name = localize(node.label);
   return (
     <g transform={`translate(${at.x} ${at.y})`}>
       <title>{name}</title>
@@ -149,8 +149,8 @@ function Box({ node, at }: { node: GraphNode; at: Point }) {
 /** Render the graph as a table: a row for each wait. */
 export function GraphTable({ body, label }: { body: GraphBody; label: string }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
-  const names = new Map(body.nodes.map((node) => [node.id, pick(node.label)]));
+  const localize = useLocalized();
+  const names = new Map(body.nodes.map((node) => [node.id, localize(node.label)]));
   return (
     <DataTable label={label} stack maxHeight={420}>
       <thead>
@@ -167,7 +167,7 @@ export function GraphTable({ body, label }: { body: GraphBody; label: string }) 
           <tr key={i}>
             <td className="mono">{names.get(edge.source)}</td>
             <td className="mono">{names.get(edge.target)}</td>
-            <td className="mono">{pick(edge.via)}</td>
+            <td className="mono">{localize(edge.via)}</td>
             <td className="right num">
               <ChartValue figure={edge.waited} label={t("visuals.waited")} />
             </td>

@@ -1,5 +1,5 @@
 import { DataTable } from "../../../components/tables/DataTable";
-import { quantity } from "../../../core/text/format";
+import { formatQuantity } from "../../../core/text/format";
 import { useLocalized, useMessage } from "../../../lib/text/i18n";
 import { useNames } from "../../../lib/text/useNames";
 import { useTranslation } from "../../../lib/text/useTranslation";
@@ -13,16 +13,16 @@ const MIDDLE = 14;
 /** Render the layers that a received packet passes: drops in each layer, and layers without data. */
 export function LadderView({ body, label }: { body: LadderBody; label: string }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
-  const sentence = useMessage();
+  const localize = useLocalized();
+  const formatMessage = useMessage();
   const names = useNames();
   return (
     <ol className={classes.ladder} aria-label={label}>
       {body.layers.map((layer, i) => (
         <li key={layer.id} className={classes.layer} data-state={layer.state}>
-          <Rung state={layer.state} first={i === 0} last={i === body.layers.length - 1} />
+          <LayerConnector state={layer.state} first={i === 0} last={i === body.layers.length - 1} />
           <div className={classes.head}>
-            <span className={classes.name}>{pick(layer.label)}</span>
+            <span className={classes.name}>{localize(layer.label)}</span>
             <span className={classes.state}>{t(`visuals.layer.${layer.state}`)}</span>
             {layer.passing && (
               <span className={classes.passing}>
@@ -31,7 +31,9 @@ export function LadderView({ body, label }: { body: LadderBody; label: string })
             )}
           </div>
           <div className={classes.losses}>
-            {layer.reason && <span className={classes.reason}>{sentence(names.reason(layer.reason))}</span>}
+            {layer.reason && (
+              <span className={classes.reason}>{formatMessage(names.reason(layer.reason))}</span>
+            )}
             {lossesOf(layer).map((loss) => (
               <Loss key={loss.id} loss={loss} />
             ))}
@@ -41,8 +43,8 @@ export function LadderView({ body, label }: { body: LadderBody; label: string })
                 {layer.losses.map((loss, n) => (
                   <span key={loss.id}>
                     {n > 0 && ", "}
-                    <ChartValue figure={loss.rate} label={pick(loss.label)}>
-                      {pick(loss.label)} {quantity(loss.rate.value, loss.rate.unit)}
+                    <ChartValue figure={loss.rate} label={localize(loss.label)}>
+                      {localize(loss.label)} {formatQuantity(loss.rate.value, loss.rate.unit)}
                     </ChartValue>
                   </span>
                 ))}
@@ -65,14 +67,14 @@ const lossesOf = (layer: LadderLayer): LadderLoss[] => layer.losses.filter((loss
 
 function Loss({ loss }: { loss: LadderLoss }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
-  const name = pick(loss.label);
+  const localize = useLocalized();
+  const name = localize(loss.label);
   return (
     <span className={classes.loss} data-tone={loss.tone}>
       <span className={classes.figure}>
         <ChartValue figure={loss.rate} label={name} />
       </span>
-      <span className={classes.what}>
+      <span className={classes.counterName}>
         {name}
         {loss.about && (
           <span className={classes.about} title={loss.about}>
@@ -83,7 +85,7 @@ function Loss({ loss }: { loss: LadderLoss }) {
       {loss.total && (
         <span className={classes.total}>
           <ChartValue figure={loss.total} label={name}>
-            {t("visuals.inAll", { n: quantity(loss.total.value, loss.total.unit) })}
+            {t("visuals.inAll", { n: formatQuantity(loss.total.value, loss.total.unit) })}
           </ChartValue>
         </span>
       )}
@@ -91,19 +93,19 @@ function Loss({ loss }: { loss: LadderLoss }) {
   );
 }
 
-interface RungProps {
+interface LayerConnectorProps {
   state: LadderLayer["state"];
   first: boolean;
   last: boolean;
 }
 
 /** Render the line that connects the layers, with a sign for the state of a layer. */
-function Rung({ state, first, last }: RungProps) {
+function LayerConnector({ state, first, last }: LayerConnectorProps) {
   return (
-    <svg className={classes.rung} data-state={state} width={RAIL} height="100%" aria-hidden>
+    <svg className={classes.connector} data-state={state} width={RAIL} height="100%" aria-hidden>
       <line className={classes.rail} x1={MIDDLE} x2={MIDDLE} y1={first ? 14 : 0} y2={last ? 14 : "100%"} />
       {state === "bad" && <path className={classes.leak} d={`M${MIDDLE} 14H${RAIL - 3}l-5 -4m5 4l-5 4`} />}
-      <circle className={classes.sign} cx={MIDDLE} cy="14" r="8" />
+      <circle className={classes.stateSign} cx={MIDDLE} cy="14" r="8" />
       {state === "good" && <path className={classes.glyph} d="M10 14l3 3 5-6" />}
       {state === "bad" && <path className={classes.glyph} d="M11 11l6 6M17 11l-6 6" />}
       {state === "warn" && <path className={classes.glyph} d="M14 9.5v5.5M14 17.4v1" />}
@@ -114,8 +116,8 @@ function Rung({ state, first, last }: RungProps) {
 /** Render the layers as a table: each counter with its rate and total. */
 export function LadderTable({ body, label }: { body: LadderBody; label: string }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
-  const sentence = useMessage();
+  const localize = useLocalized();
+  const formatMessage = useMessage();
   const names = useNames();
   return (
     <DataTable label={label} stack>
@@ -131,23 +133,23 @@ export function LadderTable({ body, label }: { body: LadderBody; label: string }
         {body.layers.flatMap((layer) =>
           layer.losses.length === 0 ? (
             <tr key={layer.id}>
-              <td>{pick(layer.label)}</td>
-              <td>{sentence(names.reason(layer.reason))}</td>
+              <td>{localize(layer.label)}</td>
+              <td>{formatMessage(names.reason(layer.reason))}</td>
               <td className="right">–</td>
               <td className="right">–</td>
             </tr>
           ) : (
             layer.losses.map((loss) => (
               <tr key={loss.id}>
-                <td>{pick(layer.label)}</td>
+                <td>{localize(layer.label)}</td>
                 <td>
-                  {pick(loss.label)} <span className="dim">{loss.about}</span>
+                  {localize(loss.label)} <span className="dim">{loss.about}</span>
                 </td>
                 <td className="right num">
-                  <ChartValue figure={loss.rate} label={pick(loss.label)} />
+                  <ChartValue figure={loss.rate} label={localize(loss.label)} />
                 </td>
                 <td className="right num">
-                  <ChartValue figure={loss.total} label={pick(loss.label)} />
+                  <ChartValue figure={loss.total} label={localize(loss.label)} />
                 </td>
               </tr>
             ))

@@ -1,12 +1,12 @@
 import { DataTable } from "../../../components/tables/DataTable";
 import { shortenText } from "../../../core/charts/chartScale";
-import { quantity } from "../../../core/text/format";
+import { formatQuantity } from "../../../core/text/format";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import type { PathBody } from "../api";
 import { ChartSvg } from "../ChartSvg";
 import { ChartMark, ChartValue } from "../ChartValue";
 import classes from "../charts.module.css";
-import { ink, PatternDefs, Swatch, useInkId } from "../Legend";
+import { FillPatterns, fillUrl, Swatch, useFillId } from "../Legend";
 import { useWidth } from "../useWidth";
 
 const HEIGHT = 40;
@@ -16,7 +16,7 @@ const LETTER = 6.7;
 export function PathView({ body, label }: { body: PathBody; label: string }) {
   const { t } = useTranslation();
   const { ref, width } = useWidth();
-  const id = useInkId();
+  const id = useFillId();
   const whole = Math.max(
     100,
     body.hops.reduce((sum, hop) => sum + Math.max(0, hop.share.value), 0),
@@ -31,23 +31,23 @@ export function PathView({ body, label }: { body: PathBody; label: string }) {
     <>
       <div ref={ref} className={classes.drawing}>
         <ChartSvg width={width} height={HEIGHT} label={label}>
-          <PatternDefs id={id} />
+          <FillPatterns id={id} />
           <rect className={classes.track} x={0.5} y={4.5} width={width - 1} height={HEIGHT - 9} />
           {pieces.map(({ hop, x, wide }, n) => (
-            <ChartMark key={n} figure={hop.share} label={name(hop)}>
-              <title>{`${name(hop)} ${quantity(hop.share.value, hop.share.unit)}`}</title>
+            <ChartMark key={n} figure={hop.share} label={hopName(hop)}>
+              <title>{`${hopName(hop)} ${formatQuantity(hop.share.value, hop.share.unit)}`}</title>
               <rect
                 className={classes.part}
                 x={x}
                 y={5}
                 width={Math.max(1, wide)}
                 height={HEIGHT - 10}
-                fill={ink(id, n)}
+                fill={fillUrl(id, n)}
               />
               {wide > 60 && (
                 <text className={classes.inside} x={x + wide / 2} y={24} textAnchor="middle">
                   {shortenText(
-                    `${hop.service || hop.operation} ${quantity(hop.share.value, hop.share.unit)}`,
+                    `${hop.service || hop.operation} ${formatQuantity(hop.share.value, hop.share.unit)}`,
                     Math.floor((wide - 12) / LETTER),
                   )}
                 </text>
@@ -65,7 +65,7 @@ export function PathView({ body, label }: { body: PathBody; label: string }) {
               {hop.operation}
             </span>
             <span className="num">
-              <ChartValue figure={hop.share} label={name(hop)} />
+              <ChartValue figure={hop.share} label={hopName(hop)} />
             </span>
             <span className="dim num">
               {t("visuals.own")} <ChartValue figure={hop.own} label={t("visuals.own")} /> · p50{" "}
@@ -84,7 +84,7 @@ export function PathView({ body, label }: { body: PathBody; label: string }) {
   );
 }
 
-const name = ({ service, operation }: PathBody["hops"][number]): string =>
+const hopName = ({ service, operation }: PathBody["hops"][number]): string =>
   [service, operation].filter(Boolean).join(" · ");
 
 /** Render the operations as a table. */
@@ -106,10 +106,10 @@ export function PathTable({ body, label }: { body: PathBody; label: string }) {
       <tbody>
         {body.hops.map((hop, n) => (
           <tr key={n}>
-            <td>{name(hop)}</td>
+            <td>{hopName(hop)}</td>
             {[hop.share, hop.own, hop.p50, hop.p99, hop.calls, hop.errors].map((figure, i) => (
               <td key={i} className="right num">
-                <ChartValue figure={figure} label={name(hop)} />
+                <ChartValue figure={figure} label={hopName(hop)} />
               </td>
             ))}
           </tr>

@@ -19,7 +19,7 @@ export function StagesTable({ body, label }: { body: StagesBody; label: string }
 
 function Rows({ body, label, bars }: { body: StagesBody; label: string; bars: boolean }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const most = body.columns.map((_, i) =>
     Math.max(...body.rows.map((row) => Math.max(0, row.cells[i]?.value ?? 0))),
   );
@@ -27,14 +27,14 @@ function Rows({ body, label, bars }: { body: StagesBody; label: string; bars: bo
     <DataTable label={label} stack maxHeight={480}>
       <thead>
         <tr>
-          <th>{pick(body.row_label)}</th>
+          <th>{localize(body.row_label)}</th>
           {body.columns.map((column) => (
             <th
               key={column.id}
               className="right"
               title={column.better === "none" ? "" : t(`visuals.${column.better}`)}
             >
-              {pick(column.label)} <span aria-hidden>{ARROWS[column.better]}</span>
+              {localize(column.label)} <span aria-hidden>{ARROWS[column.better]}</span>
             </th>
           ))}
         </tr>
@@ -53,7 +53,7 @@ function Rows({ body, label, bars }: { body: StagesBody; label: string; bars: bo
                 {bars && (
                   <CellBar cell={cell} most={most[n] ?? 0} better={body.columns[n]?.better ?? "none"} />
                 )}
-                <ChartValue figure={cell} label={pick(body.columns[n]?.label)} />
+                <ChartValue figure={cell} label={localize(body.columns[n]?.label)} />
               </td>
             ))}
           </tr>
@@ -76,7 +76,7 @@ function CellBar({ cell, most, better }: CellProps) {
     <svg className={classes.cellBar} viewBox="0 0 60 10" aria-hidden>
       <line className={classes.axisLine} x1="0" x2="60" y1="9.5" y2="9.5" />
       {cell === null ? (
-        <path className={classes.absent} d="M0 10 10 0M12 10 22 0M24 10 34 0M36 10 46 0M48 10 58 0" />
+        <path className={classes.noValue} d="M0 10 10 0M12 10 22 0M24 10 34 0M36 10 46 0M48 10 58 0" />
       ) : (
         <rect
           className={classes.cell}

@@ -1,6 +1,6 @@
 import { StatusIcon as Sign } from "../../../components/StatusIcon";
 import { DataTable } from "../../../components/tables/DataTable";
-import { NO_VALUE, number, quantity } from "../../../core/text/format";
+import { formatNumber, formatQuantity, NO_VALUE } from "../../../core/text/format";
 import { useLocalized, useMessage } from "../../../lib/text/i18n";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { CitedSource } from "../../findings/CitationLink";
@@ -8,7 +8,7 @@ import type { NumaCell, NumaMatrixBody, NumaRow, VisualCpuset } from "../api";
 import { ChartSvg } from "../ChartSvg";
 import { ChartMark, ChartValue } from "../ChartValue";
 import shared from "../charts.module.css";
-import { useInkId } from "../Legend";
+import { useFillId } from "../Legend";
 import { useWidth } from "../useWidth";
 import classes from "./NumaMatrix.module.css";
 
@@ -20,8 +20,8 @@ const CELL = { least: 108, most: 150, height: 46 };
 export function NumaMatrixView({ body, label }: { body: NumaMatrixBody; label: string }) {
   const { t } = useTranslation();
   const { ref, width } = useWidth();
-  const pick = useLocalized();
-  const hatch = useInkId();
+  const localize = useLocalized();
+  const hatch = useFillId();
   const wide = Math.min(
     CELL.most,
     Math.max(CELL.least, (width - GUTTER - 4) / Math.max(1, body.columns.length)),
@@ -33,9 +33,11 @@ export function NumaMatrixView({ body, label }: { body: NumaMatrixBody; label: s
   return (
     <div ref={ref} className={shared.drawing}>
       <p className={classes.summary}>
-        {pick(body.value_label)}
+        {localize(body.value_label)}
         {body.far_pct !== null && (
-          <span className={classes.far}>{t("visuals.numa.far", { share: number(body.far_pct) })}</span>
+          <span className={classes.remoteShare}>
+            {t("visuals.numa.far", { share: formatNumber(body.far_pct) })}
+          </span>
         )}
       </p>
       <div className={classes.scroll}>
@@ -83,7 +85,7 @@ export function NumaMatrixView({ body, label }: { body: NumaMatrixBody; label: s
           ))}
         </ChartSvg>
       </div>
-      <Notes body={body} />
+      <MismatchNotes body={body} />
     </div>
   );
 }
@@ -120,7 +122,7 @@ function Cell({ cell, wide, share, hatch, name }: CellProps) {
           style={{ fill: `color-mix(in srgb, var(--c-accent) ${strength.toFixed(0)}%, var(--c-panel))` }}
         />
         <text className={classes.value} x={wide / 2} y={middle} textAnchor="middle">
-          {quantity(figure.value, figure.unit)}
+          {formatQuantity(figure.value, figure.unit)}
         </text>
       </ChartMark>
       {mismatch && <path className={classes.cross} d="M7 8l8 8M15 8l-8 8" />}
@@ -133,29 +135,29 @@ function Cell({ cell, wide, share, hatch, name }: CellProps) {
   );
 }
 
-function Placed({ cpuset }: { cpuset: VisualCpuset }) {
+function CpusetText({ cpuset }: { cpuset: VisualCpuset }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const where = { cpus: cpuset.cpus, cpu: cpuset.cpu_nodes, memory: cpuset.mem_nodes };
   const text = t("visuals.numa.cpuset", where);
   return (
-    <CitedSource place={cpuset.citation} label={pick(cpuset.label)} className={shared.value}>
+    <CitedSource place={cpuset.citation} label={localize(cpuset.label)} className={shared.value}>
       {text}
     </CitedSource>
   );
 }
 
 /** Render the reasons for mismatched cells, and the allowed CPU and memory nodes of groups and processes. */
-function Notes({ body }: { body: NumaMatrixBody }) {
-  const pick = useLocalized();
-  const sentence = useMessage();
+function MismatchNotes({ body }: { body: NumaMatrixBody }) {
+  const localize = useLocalized();
+  const formatMessage = useMessage();
   const mismatches = body.rows
-    .flatMap((row) => row.cells.map((cell) => sentence(cell.mismatch)))
+    .flatMap((row) => row.cells.map((cell) => formatMessage(cell.mismatch)))
     .filter(Boolean);
   return (
     <ul className={classes.notes}>
       {[...new Set(mismatches)].map((item) => (
-        <li key={item} className={classes.wrong}>
+        <li key={item} className={classes.mismatch}>
           ✕ {item}
         </li>
       ))}
@@ -170,9 +172,9 @@ function Notes({ body }: { body: NumaMatrixBody }) {
                   : "ok"
             }
           >
-            <span className="mono">{pick(visualCpuset.label)}</span>
+            <span className="mono">{localize(visualCpuset.label)}</span>
           </Sign>{" "}
-          <Placed cpuset={visualCpuset} />
+          <CpusetText cpuset={visualCpuset} />
         </li>
       ))}
     </ul>
@@ -182,7 +184,7 @@ function Notes({ body }: { body: NumaMatrixBody }) {
 /** Render the matrix as a table. */
 export function NumaMatrixTable({ body, label }: { body: NumaMatrixBody; label: string }) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   return (
     <>
       <DataTable label={label} maxHeight={420}>
@@ -208,7 +210,9 @@ export function NumaMatrixTable({ body, label }: { body: NumaMatrixBody; label: 
                     figure={cell.figure}
                     label={t("visuals.numa.memoryOf", { node: body.columns[k] ?? "" })}
                   />
-                  {cell.mismatch && <span className={classes.wrong}> ✕ {sentence(cell.mismatch)}</span>}
+                  {cell.mismatch && (
+                    <span className={classes.mismatch}> ✕ {formatMessage(cell.mismatch)}</span>
+                  )}
                   {!cell.figure && <span className="visually-hidden">{NO_VALUE}</span>}
                 </td>
               ))}
@@ -216,7 +220,7 @@ export function NumaMatrixTable({ body, label }: { body: NumaMatrixBody; label: 
           ))}
         </tbody>
       </DataTable>
-      <Notes body={body} />
+      <MismatchNotes body={body} />
     </>
   );
 }

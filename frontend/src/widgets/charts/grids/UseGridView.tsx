@@ -3,7 +3,7 @@ import { Link } from "../../../components/Link";
 import { StatusIcon, type Tone } from "../../../components/StatusIcon";
 import { DataTable } from "../../../components/tables/DataTable";
 import { VerdictIcon, type VerdictState } from "../../../components/VerdictIcon";
-import { NO_VALUE, quantity } from "../../../core/text/format";
+import { formatQuantity, NO_VALUE } from "../../../core/text/format";
 import { useLocalized, useMessage } from "../../../lib/text/i18n";
 import { useNames } from "../../../lib/text/useNames";
 import { useTranslation } from "../../../lib/text/useTranslation";
@@ -25,13 +25,13 @@ const SIGNS: Record<string, string> = { ">=": "≥", "<=": "≤", "!=": "≠", "
 /** Render a cell for each resource and USE category. The finding of the selected cell is below the grid. */
 export function UseGridView({ body, label }: { body: UseGridBody; label: string }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const detail = useId();
-  const [chosen, setChosen] = useState(() => worst(body));
+  const [chosen, setChosen] = useState(() => findWorstCell(body));
   const row = body.rows.find((useRow) => useRow.id === chosen.row);
   const cell = row?.cells.find((useCell) => useCell.use_category === chosen.use_category);
   return (
-    <div className={classes.all}>
+    <div className={classes.layout}>
       <table className={classes.grid} aria-label={label}>
         <thead>
           <tr>
@@ -46,12 +46,12 @@ export function UseGridView({ body, label }: { body: UseGridBody; label: string 
         <tbody>
           {body.rows.map((each) => (
             <tr key={each.id}>
-              <th scope="row">{pick(each.label)}</th>
+              <th scope="row">{localize(each.label)}</th>
               {each.cells.map((useCell) => (
                 <td key={useCell.use_category} className={classes.cell}>
                   <Cell
                     cell={useCell}
-                    name={`${pick(each.label)}, ${t(`visuals.use.${useCell.use_category}`)}`}
+                    name={`${localize(each.label)}, ${t(`visuals.use.${useCell.use_category}`)}`}
                     open={each.id === chosen.row && useCell.use_category === chosen.use_category}
                     controls={detail}
                     onOpen={() => setChosen({ row: each.id, use_category: useCell.use_category })}
@@ -81,7 +81,7 @@ function Cell({ cell, name, open, controls, onOpen }: CellProps) {
   const { t } = useTranslation();
   const names = useNames();
   const stateText = t(`visuals.use.state.${cell.state}`);
-  const text = cell.figure ? quantity(cell.figure.value, cell.figure.unit) : NO_VALUE;
+  const text = cell.figure ? formatQuantity(cell.figure.value, cell.figure.unit) : NO_VALUE;
   return (
     <button
       type="button"
@@ -96,34 +96,34 @@ function Cell({ cell, name, open, controls, onOpen }: CellProps) {
       }
       onClick={onOpen}
     >
-      <Sign state={cell.state} />
+      <StateSign state={cell.state} />
       <span className={classes.number}>{cell.state === "unknown" ? stateText : text}</span>{" "}
       {cell.state !== "unknown" && <span className={classes.rule}>{names.rule(cell.rule)}</span>}
     </button>
   );
 }
 
-function Sign({ state }: { state: UseState }) {
+function StateSign({ state }: { state: UseState }) {
   const tone = TONES[state];
-  return tone ? <StatusIcon tone={tone} /> : <VerdictIcon look={STATES[state] ?? "context"} />;
+  return tone ? <StatusIcon tone={tone} /> : <VerdictIcon verdict={STATES[state] ?? "context"} />;
 }
 
 /** Render the finding of a cell: value, threshold, source, and the number of evaluated rules. */
 function Detail({ row, cell }: { row: UseRow; cell: UseCell }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const names = useNames();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const { figure, op, threshold } = cell;
   const title = cell.rule ? names.rule(cell.rule) : t("visuals.use.noRule");
   const about = names.subject(Object.fromEntries(cell.subject));
   return (
     <>
       <p className={classes.heading}>
-        <strong>{pick(row.label)}</strong>
+        <strong>{localize(row.label)}</strong>
         <span>{t(`visuals.use.${cell.use_category}`)}</span>
         <span className={classes.state} data-state={cell.state}>
-          <Sign state={cell.state} /> {t(`visuals.use.state.${cell.state}`)}
+          <StateSign state={cell.state} /> {t(`visuals.use.state.${cell.state}`)}
         </span>
       </p>
       <p className={classes.line}>
@@ -159,18 +159,18 @@ function Detail({ row, cell }: { row: UseRow; cell: UseCell }) {
                   baseline: null,
                   sample_count: 0,
                   subject: {},
-                  called: "",
+                  processName: "",
                   places: [],
                 }}
               />
             </span>
             <span className="num dim" title={t("findings.threshold")}>
-              {SIGNS[op] ?? op} {quantity(threshold, figure.unit)}
+              {SIGNS[op] ?? op} {formatQuantity(threshold, figure.unit)}
             </span>
           </>
         )}
       </p>
-      {cell.reason && <p className={classes.reason}>{sentence(names.reason(cell.reason))}</p>}
+      {cell.reason && <p className={classes.reason}>{formatMessage(names.reason(cell.reason))}</p>}
       {cell.total > 0 && (
         <p className={classes.count}>
           {t("visuals.use.counts", { matched: cell.matched, evaluated: cell.evaluated, total: cell.total })}
@@ -180,18 +180,25 @@ function Detail({ row, cell }: { row: UseRow; cell: UseCell }) {
   );
 }
 
-const GRAVITY: readonly UseState[] = ["critical", "warn", "info", "inconclusive", "not_matched", "unknown"];
+const WORST_FIRST: readonly UseState[] = [
+  "critical",
+  "warn",
+  "info",
+  "inconclusive",
+  "not_matched",
+  "unknown",
+];
 
 /** Return the position of the cell with the worst state; the first of equal cells. */
-function worst(body: UseGridBody): { row: string; use_category: UseCell["use_category"] } {
+function findWorstCell(body: UseGridBody): { row: string; use_category: UseCell["use_category"] } {
   let position = {
     row: body.rows[0]?.id ?? "",
     use_category: "utilization" as UseCell["use_category"],
-    rank: GRAVITY.length,
+    rank: WORST_FIRST.length,
   };
   for (const row of body.rows)
     for (const cell of row.cells) {
-      const rank = GRAVITY.indexOf(cell.state);
+      const rank = WORST_FIRST.indexOf(cell.state);
       if (rank < position.rank) position = { row: row.id, use_category: cell.use_category, rank };
     }
   return position;
@@ -200,9 +207,9 @@ function worst(body: UseGridBody): { row: string; use_category: UseCell["use_cat
 /** Render the cells as rows of a table. */
 export function UseGridTable({ body, label }: { body: UseGridBody; label: string }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const names = useNames();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   return (
     <DataTable label={label} stack maxHeight={460}>
       <thead>
@@ -219,12 +226,12 @@ export function UseGridTable({ body, label }: { body: UseGridBody; label: string
         {body.rows.flatMap((row) =>
           row.cells.map((cell) => (
             <tr key={`${row.id} ${cell.use_category}`}>
-              <td>{pick(row.label)}</td>
+              <td>{localize(row.label)}</td>
               <td>{t(`visuals.use.${cell.use_category}`)}</td>
               <td>{t(`visuals.use.state.${cell.state}`)}</td>
               <td>
                 {cell.rule ? names.rule(cell.rule) : NO_VALUE}
-                {cell.reason && <span className="dim"> {sentence(names.reason(cell.reason))}</span>}
+                {cell.reason && <span className="dim"> {formatMessage(names.reason(cell.reason))}</span>}
               </td>
               <td className="right num">
                 <ChartValue figure={cell.figure} label={names.rule(cell.rule)} />
@@ -232,7 +239,7 @@ export function UseGridTable({ body, label }: { body: UseGridBody; label: string
               <td className="right num">
                 {cell.threshold === null
                   ? NO_VALUE
-                  : `${SIGNS[cell.op ?? ""] ?? cell.op} ${quantity(cell.threshold, cell.figure?.unit ?? "")}`}
+                  : `${SIGNS[cell.op ?? ""] ?? cell.op} ${formatQuantity(cell.threshold, cell.figure?.unit ?? "")}`}
               </td>
             </tr>
           )),

@@ -2,8 +2,8 @@ import { SegmentedControl } from "@mantine/core";
 import { useMemo, useState } from "react";
 import { DataTable } from "../../../components/tables/DataTable";
 import type { Heat } from "../../../core/charts/heat";
-import { rowMeans } from "../../../core/charts/panels";
-import { NO_VALUE, quantity } from "../../../core/text/format";
+import { rankRowMeans } from "../../../core/charts/panels";
+import { formatQuantity, NO_VALUE } from "../../../core/text/format";
 import type { Range } from "../../../core/time/range";
 import { useTimeFormat } from "../../../lib/text/useFormat";
 import { useTranslation } from "../../../lib/text/useTranslation";
@@ -11,7 +11,7 @@ import { SampleHeatmap } from "../../flame-graph/SampleHeatmap";
 import type { CpuHeatBody, VisualCpuMatrix, VisualFigure } from "../api";
 import { ChartValue } from "../ChartValue";
 import shared from "../charts.module.css";
-import { useInkId } from "../Legend";
+import { useFillId } from "../Legend";
 import { useWidth } from "../useWidth";
 import classes from "./CpuHeat.module.css";
 
@@ -19,7 +19,7 @@ const GUTTER = 44;
 const SIDE = 96;
 const HEIGHT = 300;
 const LABEL = 14;
-const BUSIEST = 6;
+const MAX_RATES = 6;
 
 /** Render a heat map with a row for each CPU, its time in softirqs as a bar, and the rates in the brushed range. */
 export function CpuHeatView({ body, label }: { body: CpuHeatBody; label: string }) {
@@ -42,10 +42,10 @@ export function CpuHeatView({ body, label }: { body: CpuHeatBody; label: string 
         onChange={setVector}
         data={body.matrices.map((visualCpuMatrix) => visualCpuMatrix.vector)}
       />
-      <Uneven matrix={matrix} />
+      <RateSummary matrix={matrix} />
       <div className={classes.scroll}>
         <div className={classes.row} style={{ gridTemplateColumns: `${GUTTER}px minmax(0, 1fr) ${SIDE}px` }}>
-          <Cpus cpus={body.cpus} rowPx={rowPx} />
+          <CpuLabels cpus={body.cpus} rowPx={rowPx} />
           <SampleHeatmap
             heat={heat}
             rowPx={rowPx}
@@ -54,10 +54,10 @@ export function CpuHeatView({ body, label }: { body: CpuHeatBody; label: string 
             label={`${label}, ${matrix.vector}`}
             onBrush={(range) => setBrush(range)}
           />
-          <Busy body={body} rowPx={rowPx} />
+          <SoftirqBars body={body} rowPx={rowPx} />
         </div>
       </div>
-      <Ends body={body} width={width} />
+      <TimeLabels body={body} width={width} />
       <Rates body={body} matrix={matrix} brush={brush} />
     </div>
   );
@@ -73,10 +73,10 @@ function heatOf(body: CpuHeatBody, matrix: VisualCpuMatrix): Heat {
   };
 }
 
-function Uneven({ matrix }: { matrix: VisualCpuMatrix }) {
+function RateSummary({ matrix }: { matrix: VisualCpuMatrix }) {
   const { t } = useTranslation();
   return (
-    <p className={classes.sums}>
+    <p className={classes.summary}>
       <span>
         {t("visuals.heat.total")} <ChartValue figure={matrix.total} label={t("visuals.heat.total")} />
       </span>
@@ -84,12 +84,12 @@ function Uneven({ matrix }: { matrix: VisualCpuMatrix }) {
         {t("visuals.heat.busiest", { cpu: matrix.busiest })}{" "}
         <ChartValue figure={matrix.maximum} label={t("visuals.heat.busiest", { cpu: matrix.busiest })} />
       </span>
-      <span className={classes.uneven}>
-        {t("visuals.heat.uneven")}{" "}
+      <span className={classes.imbalance}>
+        {t("visuals.heat.imbalance")}{" "}
         {matrix.uneven ? (
           <>
             <svg viewBox="0 0 100 8" width="80" height="8" aria-hidden preserveAspectRatio="none">
-              <rect className={classes.trough} width="100" height="8" />
+              <rect className={classes.barBackground} width="100" height="8" />
               <rect
                 className={classes.bar}
                 width={Math.min(100, (100 * Math.log2(Math.max(1, matrix.uneven.value))) / 6)}
@@ -97,7 +97,7 @@ function Uneven({ matrix }: { matrix: VisualCpuMatrix }) {
               />
             </svg>{" "}
             ×&nbsp;
-            <ChartValue figure={matrix.uneven} label={t("visuals.heat.uneven")} />
+            <ChartValue figure={matrix.uneven} label={t("visuals.heat.imbalance")} />
           </>
         ) : (
           NO_VALUE
@@ -107,7 +107,7 @@ function Uneven({ matrix }: { matrix: VisualCpuMatrix }) {
   );
 }
 
-function Cpus({ cpus, rowPx }: { cpus: readonly string[]; rowPx: number }) {
+function CpuLabels({ cpus, rowPx }: { cpus: readonly string[]; rowPx: number }) {
   const every = Math.max(1, Math.ceil(LABEL / rowPx));
   return (
     <svg className={shared.svg} width={GUTTER} height={cpus.length * rowPx} aria-hidden>
@@ -124,13 +124,19 @@ function Cpus({ cpus, rowPx }: { cpus: readonly string[]; rowPx: number }) {
 }
 
 /** Render the time in softirqs of each CPU. A CPU without data is hatched. */
-function Busy({ body, rowPx }: { body: CpuHeatBody; rowPx: number }) {
+function SoftirqBars({ body, rowPx }: { body: CpuHeatBody; rowPx: number }) {
   const { t } = useTranslation();
-  const id = useInkId();
+  const id = useFillId();
   const height = body.cpus.length * rowPx;
   const bar = SIDE - 46;
   return (
-    <svg className={shared.svg} width={SIDE} height={height} role="img" aria-label={t("visuals.heat.soft")}>
+    <svg
+      className={shared.svg}
+      width={SIDE}
+      height={height}
+      role="img"
+      aria-label={t("visuals.heat.softirqTime")}
+    >
       <defs>
         <pattern id={id} width="6" height="6" patternUnits="userSpaceOnUse">
           <path d="M-1 4 4 -1M2 8 8 2" className={classes.hatch} />
@@ -138,9 +144,9 @@ function Busy({ body, rowPx }: { body: CpuHeatBody; rowPx: number }) {
       </defs>
       {body.busy.map((figure, i) => (
         <g key={body.cpus[i]} transform={`translate(8 ${i * rowPx})`}>
-          <title>{`CPU ${body.cpus[i]}: ${figure ? quantity(figure.value, figure.unit) : NO_VALUE}`}</title>
+          <title>{`CPU ${body.cpus[i]}: ${figure ? formatQuantity(figure.value, figure.unit) : NO_VALUE}`}</title>
           <rect
-            className={figure ? classes.trough : undefined}
+            className={figure ? classes.barBackground : undefined}
             fill={figure ? undefined : `url(#${id})`}
             width={bar}
             height={Math.max(1, rowPx - 1)}
@@ -154,7 +160,7 @@ function Busy({ body, rowPx }: { body: CpuHeatBody; rowPx: number }) {
           )}
           {rowPx >= 11 && (
             <text x={bar + 4} y={rowPx / 2 + 4}>
-              {figure ? quantity(figure.value, figure.unit) : NO_VALUE}
+              {figure ? formatQuantity(figure.value, figure.unit) : NO_VALUE}
             </text>
           )}
         </g>
@@ -163,15 +169,15 @@ function Busy({ body, rowPx }: { body: CpuHeatBody; rowPx: number }) {
   );
 }
 
-function Ends({ body, width }: { body: CpuHeatBody; width: number }) {
+function TimeLabels({ body, width }: { body: CpuHeatBody; width: number }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   const from = body.t_ns[0] ?? 0;
   return (
-    <p className={classes.ends} style={{ paddingLeft: GUTTER, paddingRight: SIDE, maxWidth: width }}>
+    <p className={classes.timeLabels} style={{ paddingLeft: GUTTER, paddingRight: SIDE, maxWidth: width }}>
       <span className="num">{time.time(from)}</span>
       <span className="num">{time.time(from + body.t_ns.length * body.step_ns)}</span>
-      <span className={classes.soft}>{t("visuals.heat.soft")}</span>
+      <span className={classes.axisNote}>{t("visuals.heat.softirqTime")}</span>
     </p>
   );
 }
@@ -179,7 +185,7 @@ function Ends({ body, width }: { body: CpuHeatBody; width: number }) {
 /** Return [CPU, mean rate] in a range, largest first. */
 function ratesIn(body: CpuHeatBody, matrix: VisualCpuMatrix, range: Range | undefined): [string, number][] {
   const inside = body.t_ns.map((t) => range === undefined || (t < range.to && t + body.step_ns > range.from));
-  return rowMeans(matrix.values, inside).map(([i, rate]) => [body.cpus[i] ?? "", rate]);
+  return rankRowMeans(matrix.values, inside).map(([i, rate]) => [body.cpus[i] ?? "", rate]);
 }
 
 function Rates({
@@ -197,13 +203,13 @@ function Rates({
   return (
     <p className={classes.rates} aria-live="polite">
       <span className="dim">{t(brush ? "visuals.heat.inRange" : "visuals.heat.inAll")}</span>
-      {rates.slice(0, BUSIEST).map(([cpu, rate]) => (
+      {rates.slice(0, MAX_RATES).map(([cpu, rate]) => (
         <span key={cpu} className="num">
-          CPU {cpu} {quantity(rate, matrix.unit)}
+          CPU {cpu} {formatQuantity(rate, matrix.unit)}
         </span>
       ))}
       <span className="num dim">
-        {t("visuals.heat.mean")} {quantity(mean, matrix.unit)}
+        {t("visuals.heat.mean")} {formatQuantity(mean, matrix.unit)}
       </span>
     </p>
   );
@@ -220,7 +226,7 @@ export function CpuHeatTable({ body, label }: { body: CpuHeatBody; label: string
       <thead>
         <tr>
           <th>CPU</th>
-          <th className="right">{t("visuals.heat.soft")}</th>
+          <th className="right">{t("visuals.heat.softirqTime")}</th>
           {body.matrices.map((visualCpuMatrix) => (
             <th key={visualCpuMatrix.vector} className="right">
               {visualCpuMatrix.vector}

@@ -1,14 +1,14 @@
 import { DataTable } from "../../../components/tables/DataTable";
-import { shortenText, ticksWithin, wideLength } from "../../../core/charts/chartScale";
-import { milliseconds } from "../../../core/text/format";
+import { measureTextWidth, shortenText, ticksWithin } from "../../../core/charts/chartScale";
+import { formatMilliseconds } from "../../../core/text/format";
 import { NS_PER_MS, toX } from "../../../core/time/range";
 import { useLocalized } from "../../../lib/text/i18n";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import type { GanttBody, GanttSpan, GanttTrack } from "../api";
 import { ChartSvg } from "../ChartSvg";
-import { useSource } from "../ChartValue";
+import { useSourceLink } from "../ChartValue";
 import classes from "../charts.module.css";
-import { ink, PatternDefs, Swatch, useInkId } from "../Legend";
+import { FillPatterns, fillUrl, Swatch, useFillId } from "../Legend";
 import { useWidth } from "../useWidth";
 import { useZoom } from "../useZoom";
 
@@ -23,15 +23,15 @@ const LETTER = 6.7;
 export function GanttView({ body, label }: { body: GanttBody; label: string }) {
   const { ref, width } = useWidth();
   const { t } = useTranslation();
-  const pick = useLocalized();
-  const id = useInkId();
+  const localize = useLocalized();
+  const id = useFillId();
   const gutter = Math.min(
     width * 0.3,
-    14 + LETTER * Math.max(6, ...body.tracks.map((track) => wideLength(pick(track.label)))),
+    14 + LETTER * Math.max(6, ...body.tracks.map((track) => measureTextWidth(localize(track.label)))),
   );
   const most = Math.floor((gutter - 12) / LETTER);
   const room = Math.max(60, width - gutter - 10);
-  const { box, range, zoomed, all, hands, brush } = useZoom(
+  const { box, range, zoomed, all, handlers, brush } = useZoom(
     { from: 0, to: body.span_ms * NS_PER_MS },
     { left: gutter, width: room },
   );
@@ -45,9 +45,15 @@ export function GanttView({ body, label }: { body: GanttBody; label: string }) {
     <>
       <div ref={ref} className={classes.drawing}>
         {/* biome-ignore lint/a11y/useSemanticElements: no HTML element fits a chart with keyboard control */}
-        <div ref={box} role="group" aria-label={t("visuals.zoom.hint")} className={classes.zooms} {...hands}>
+        <div
+          ref={box}
+          role="group"
+          aria-label={t("visuals.zoom.hint")}
+          className={classes.zoomable}
+          {...handlers}
+        >
           <ChartSvg width={width} height={bottom + 4} label={label}>
-            <PatternDefs id={id} />
+            <FillPatterns id={id} />
             <clipPath id={`${id}plot`}>
               <rect x={gutter} y={0} width={room} height={bottom + 4} />
             </clipPath>
@@ -66,10 +72,10 @@ export function GanttView({ body, label }: { body: GanttBody; label: string }) {
             ))}
             {body.tracks.map((track, i) => (
               <g key={track.id} transform={`translate(0 ${TOP + i * trackHeight})`}>
-                <title>{pick(track.label)}</title>
+                <title>{localize(track.label)}</title>
                 <line className={classes.gridline} x1={gutter} x2={width} y1={trackHeight} y2={trackHeight} />
                 <text className={classes.name} x={gutter - 8} y={trackHeight - 8} textAnchor="end">
-                  {shortenText(pick(track.label), most)}
+                  {shortenText(localize(track.label), most)}
                 </text>
               </g>
             ))}
@@ -78,7 +84,7 @@ export function GanttView({ body, label }: { body: GanttBody; label: string }) {
                 <g key={track.id} transform={`translate(0 ${TOP + i * trackHeight})`}>
                   <Brackets track={track} x={x} />
                   <g transform={`translate(0 ${trackHeight - TRACK_PX})`}>
-                    <Spans track={track} x={x} fill={(category) => ink(id, inks.get(category) ?? 7)} />
+                    <Spans track={track} x={x} fill={(category) => fillUrl(id, inks.get(category) ?? 7)} />
                   </g>
                 </g>
               ))}
@@ -99,7 +105,7 @@ export function GanttView({ body, label }: { body: GanttBody; label: string }) {
         {body.categories.map(([name, text], n) => (
           <li key={name}>
             <Swatch id={id} n={n} />
-            {pick(text)}
+            {localize(text)}
           </li>
         ))}
         <li className="dim">
@@ -126,13 +132,13 @@ const BRACKET_TEXT = 46;
 /** Render the requests that a thread served. A request without a captured end has no right bracket. */
 function Brackets({ track, x }: TrackProps) {
   const { t } = useTranslation();
-  const source = useSource();
+  const source = useSourceLink();
   return track.brackets.map((ganttBracket, i) => {
     const from = x(ganttBracket.at_ms);
     const to = Math.max(from + 2, x(ganttBracket.at_ms + ganttBracket.ms));
     const name = [
       ganttBracket.label,
-      milliseconds(ganttBracket.ms),
+      formatMilliseconds(ganttBracket.ms),
       ganttBracket.open ? t("visuals.stillOpen") : "",
     ]
       .filter(Boolean)
@@ -140,7 +146,7 @@ function Brackets({ track, x }: TrackProps) {
     return (
       <a key={i} {...source(track.citation, ganttBracket.line)} className={classes.mark}>
         <title>{name}</title>
-        <rect className={classes.hit} x={from} y={0} width={to - from} height={ABOVE + 3} />
+        <rect className={classes.hitArea} x={from} y={0} width={to - from} height={ABOVE + 3} />
         <path
           className={classes.bracket}
           data-open={ganttBracket.open ? "" : undefined}
@@ -148,7 +154,7 @@ function Brackets({ track, x }: TrackProps) {
         />
         {to - from > BRACKET_TEXT && (
           <text className={classes.axisText} x={from + 4} y={ABOVE + 1.5}>
-            {milliseconds(ganttBracket.ms)}
+            {formatMilliseconds(ganttBracket.ms)}
           </text>
         )}
       </a>
@@ -161,7 +167,7 @@ interface SpansProps extends TrackProps {
 }
 
 function Spans({ track, x, fill }: SpansProps) {
-  const source = useSource();
+  const source = useSourceLink();
   return track.spans.map((span, i) => (
     <a key={i} {...source(track.citation, span.line)} className={classes.mark}>
       <title>{describeSpan(span)}</title>
@@ -184,14 +190,14 @@ function Spans({ track, x, fill }: SpansProps) {
 }
 
 const describeSpan = ({ label, ms, mark }: GanttSpan): string =>
-  [label, milliseconds(ms), mark].filter(Boolean).join(" · ");
+  [label, formatMilliseconds(ms), mark].filter(Boolean).join(" · ");
 
 /** Render spans and requests as a table with start and duration. */
 export function GanttTable({ body, label }: { body: GanttBody; label: string }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
-  const source = useSource();
-  const kinds = new Map(body.categories.map(([name, text]) => [name, pick(text)]));
+  const localize = useLocalized();
+  const source = useSourceLink();
+  const kinds = new Map(body.categories.map(([name, text]) => [name, localize(text)]));
   return (
     <DataTable label={label} maxHeight={420}>
       <thead>
@@ -214,11 +220,11 @@ export function GanttTable({ body, label }: { body: GanttBody; label: string }) 
             ...track.spans,
           ].map((span, i) => (
             <tr key={`${track.id}/${i}`}>
-              <td className="mono">{pick(track.label)}</td>
-              <td className="right num">+{milliseconds(span.at_ms)}</td>
+              <td className="mono">{localize(track.label)}</td>
+              <td className="right num">+{formatMilliseconds(span.at_ms)}</td>
               <td className="right num">
                 <a {...source(track.citation, span.line)} tabIndex={0} className={classes.value}>
-                  {milliseconds(span.ms)}
+                  {formatMilliseconds(span.ms)}
                 </a>
               </td>
               <td>{span.category ? (kinds.get(span.category) ?? span.category) : t("visuals.request")}</td>

@@ -1,5 +1,5 @@
 import { DataTable } from "../../../components/tables/DataTable";
-import { medianStep, nearest } from "../../../core/charts/tracks";
+import { findNearestIndex, medianStep } from "../../../core/charts/tracks";
 import { useLocalized } from "../../../lib/text/i18n";
 import { useTimeFormat } from "../../../lib/text/useFormat";
 import { useTranslation } from "../../../lib/text/useTranslation";
@@ -10,7 +10,7 @@ import shared from "../charts.module.css";
 import classes from "./Panels.module.css";
 
 /** Return reading `i` of a track with its source line, or null if there is no value. */
-export function figureAt(track: VisualTrack, i: number): VisualFigure | null {
+export function readFigure(track: VisualTrack, i: number): VisualFigure | null {
   const value = track.values[i];
   if (value === null || value === undefined) return null;
   const line = track.lines[i] ?? 0;
@@ -22,8 +22,8 @@ export function figureAt(track: VisualTrack, i: number): VisualFigure | null {
 }
 
 /** Render the values of all tracks at the cursor. */
-export function Reading({ body, at, step }: { body: PanelsBody; at: number; step: number }) {
-  const pick = useLocalized();
+export function CursorValues({ body, at, step }: { body: PanelsBody; at: number; step: number }) {
+  const localize = useLocalized();
   const time = useTimeFormat();
   return (
     <dl className={classes.reading}>
@@ -32,15 +32,15 @@ export function Reading({ body, at, step }: { body: PanelsBody; at: number; step
         <dd className="num">{time.time(at, Math.min(step, 1e8))}</dd>
       </div>
       {body.panels.flatMap((panel) => {
-        const i = nearest(panel.t_ns, at, medianStep(panel.t_ns));
+        const i = findNearestIndex(panel.t_ns, at, medianStep(panel.t_ns));
         const alone = panel.tracks.length + panel.related.length === 1;
         return [...panel.tracks, ...panel.related].map((track) => {
-          const name = alone ? pick(panel.label) : `${pick(panel.label)}, ${pick(track.label)}`;
+          const name = alone ? localize(panel.label) : `${localize(panel.label)}, ${localize(track.label)}`;
           return (
             <div key={`${panel.id} ${track.id}`}>
               <dt>{name}</dt>
               <dd className="num">
-                <ChartValue figure={i >= 0 ? figureAt(track, i) : null} label={name} />
+                <ChartValue figure={i >= 0 ? readFigure(track, i) : null} label={name} />
               </dd>
             </div>
           );
@@ -51,16 +51,16 @@ export function Reading({ body, at, step }: { body: PanelsBody; at: number; step
 }
 
 /** Render single numbers of the subject of the chart. */
-export function Facts({ facts }: { facts: PanelsBody["facts"] }) {
-  const pick = useLocalized();
+export function PanelFacts({ facts }: { facts: PanelsBody["facts"] }) {
+  const localize = useLocalized();
   if (facts.length === 0) return null;
   return (
     <dl className={classes.facts}>
       {facts.map(([name, figure]) => (
-        <div key={pick(name)}>
-          <dt>{pick(name)}</dt>
+        <div key={localize(name)}>
+          <dt>{localize(name)}</dt>
           <dd className="num">
-            <ChartValue figure={figure} label={pick(name)} />
+            <ChartValue figure={figure} label={localize(name)} />
           </dd>
         </div>
       ))}
@@ -69,9 +69,9 @@ export function Facts({ facts }: { facts: PanelsBody["facts"] }) {
 }
 
 /** Render events with their time and source line. */
-export function Moments({ moments, from }: { moments: readonly VisualMoment[]; from: number }) {
+export function MarkerList({ moments, from }: { moments: readonly VisualMoment[]; from: number }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const time = useTimeFormat();
   if (moments.length === 0) return null;
   return (
@@ -80,7 +80,7 @@ export function Moments({ moments, from }: { moments: readonly VisualMoment[]; f
         <li key={i} data-critical={visualMoment.is_critical}>
           <span aria-hidden>✕ </span>
           <CitedSource place={visualMoment.citation} label={visualMoment.detail} className={shared.value}>
-            <span className="num">{time.time(visualMoment.t_ns, 1e8)}</span> {pick(visualMoment.label)}
+            <span className="num">{time.time(visualMoment.t_ns, 1e8)}</span> {localize(visualMoment.label)}
           </CitedSource>{" "}
           <span className="mono">{visualMoment.detail}</span>
           {visualMoment.t_ns < from && <span className="dim"> {t("visuals.before")}</span>}
@@ -91,18 +91,18 @@ export function Moments({ moments, from }: { moments: readonly VisualMoment[]; f
 }
 
 /** Render parts as bars relative to the largest part. */
-export function Parts({ label, parts }: { label: VisualLabel; parts: PanelsBody["parts"] }) {
-  const pick = useLocalized();
+export function PartBars({ label, parts }: { label: VisualLabel; parts: PanelsBody["parts"] }) {
+  const localize = useLocalized();
   if (parts.length === 0) return null;
   const top = Math.max(...parts.map((part) => part.figure.value), 1e-9);
   return (
     <table className={classes.parts}>
-      <caption>{pick(label)}</caption>
+      <caption>{localize(label)}</caption>
       <tbody>
         {parts.map((part, i) => (
           <tr key={i}>
             <th scope="row">
-              <span className="mono">{pick(part.label)}</span> <span className="dim">{part.about}</span>
+              <span className="mono">{localize(part.label)}</span> <span className="dim">{part.about}</span>
             </th>
             <td className={classes.bar}>
               <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden>
@@ -110,7 +110,7 @@ export function Parts({ label, parts }: { label: VisualLabel; parts: PanelsBody[
               </svg>
             </td>
             <td className="num">
-              <ChartValue figure={part.figure} label={pick(part.label)} />
+              <ChartValue figure={part.figure} label={localize(part.label)} />
             </td>
           </tr>
         ))}
@@ -122,20 +122,22 @@ export function Parts({ label, parts }: { label: VisualLabel; parts: PanelsBody[
 /** Render the readings of each panel as a table. */
 export function PanelsTable({ body, label }: { body: PanelsBody; label: string }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const time = useTimeFormat();
   return (
     <>
       {body.panels.map((panel) => {
         const tracks = [...panel.tracks, ...panel.related];
         return (
-          <DataTable key={panel.id} label={`${label}: ${pick(panel.label)}`} maxHeight={260}>
+          <DataTable key={panel.id} label={`${label}: ${localize(panel.label)}`} maxHeight={260}>
             <thead>
               <tr>
                 <th>{t("visuals.time")}</th>
                 {tracks.map((track) => (
                   <th key={track.id} className="right">
-                    {tracks.length > 1 ? `${pick(panel.label)}, ${pick(track.label)}` : pick(panel.label)}
+                    {tracks.length > 1
+                      ? `${localize(panel.label)}, ${localize(track.label)}`
+                      : localize(panel.label)}
                   </th>
                 ))}
               </tr>
@@ -146,16 +148,16 @@ export function PanelsTable({ body, label }: { body: PanelsBody; label: string }
                   <td className="num">{time.time(at, 1e8)}</td>
                   {tracks.map((track) => (
                     <td key={track.id} className="right num">
-                      <ChartValue figure={figureAt(track, i)} label={pick(track.label)} />
+                      <ChartValue figure={readFigure(track, i)} label={localize(track.label)} />
                     </td>
                   ))}
                 </tr>
               ))}
               {panel.levels.map((level, i) => (
                 <tr key={`level ${i}`}>
-                  <td>{pick(level.label)}</td>
+                  <td>{localize(level.label)}</td>
                   <td className="right num" colSpan={tracks.length}>
-                    <ChartValue figure={level.figure} label={pick(level.label)} />
+                    <ChartValue figure={level.figure} label={localize(level.label)} />
                   </td>
                 </tr>
               ))}
@@ -163,9 +165,9 @@ export function PanelsTable({ body, label }: { body: PanelsBody; label: string }
           </DataTable>
         );
       })}
-      <Facts facts={body.facts} />
-      <Moments moments={body.moments} from={body.from_ns} />
-      <Parts label={body.parts_label} parts={body.parts} />
+      <PanelFacts facts={body.facts} />
+      <MarkerList moments={body.moments} from={body.from_ns} />
+      <PartBars label={body.parts_label} parts={body.parts} />
     </>
   );
 }

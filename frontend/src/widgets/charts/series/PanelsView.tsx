@@ -1,25 +1,25 @@
 import { useMemo, useState } from "react";
 import {
   areaPath,
+  findMaximum,
   linePath,
-  maximum,
-  pauses,
+  listGaps,
+  mergeTimes,
   stackLayers,
-  union,
   type Values,
 } from "../../../core/charts/panels";
-import { medianStep, nearest, niceTop } from "../../../core/charts/tracks";
-import { quantity } from "../../../core/text/format";
-import { padded, type Range, toTime, toX } from "../../../core/time/range";
+import { findNearestIndex, findScaleTop, medianStep } from "../../../core/charts/tracks";
+import { formatQuantity } from "../../../core/text/format";
+import { padRange, type Range, toTime, toX } from "../../../core/time/range";
 import { useLocalized } from "../../../lib/text/i18n";
 import { useTimeFormat } from "../../../lib/text/useFormat";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import type { PanelsBody, VisualLabel, VisualPanel } from "../api";
 import shared from "../charts.module.css";
-import { ink, PatternDefs, useInkId } from "../Legend";
+import { FillPatterns, fillUrl, useFillId } from "../Legend";
 import { useWidth } from "../useWidth";
 import classes from "./Panels.module.css";
-import { Facts, Moments, Parts, Reading } from "./PanelsText";
+import { CursorValues, MarkerList, PanelFacts, PartBars } from "./PanelsText";
 
 const GUTTER = 86;
 const RIGHT = 10;
@@ -36,7 +36,7 @@ export function PanelsView({ body, label }: { body: PanelsBody; label: string })
   const { ref, width } = useWidth();
   const time = useTimeFormat();
   const { t } = useTranslation();
-  const times = useMemo(() => union(body.panels.map((visualPanel) => visualPanel.t_ns)), [body]);
+  const times = useMemo(() => mergeTimes(body.panels.map((visualPanel) => visualPanel.t_ns)), [body]);
   const [index, setIndex] = useState(times.length - 1);
   const range = rangeOf(body);
   const plot = Math.max(80, width - GUTTER - RIGHT);
@@ -44,7 +44,7 @@ export function PanelsView({ body, label }: { body: PanelsBody; label: string })
   const at = times[Math.min(index, times.length - 1)] ?? body.from_ns;
   const step = medianStep(times);
   const point = (px: number) => {
-    const index = nearest(times, toTime(px - GUTTER, range, plot), Number.POSITIVE_INFINITY);
+    const index = findNearestIndex(times, toTime(px - GUTTER, range, plot), Number.POSITIVE_INFINITY);
     if (index >= 0) setIndex(index);
   };
   return (
@@ -71,7 +71,7 @@ export function PanelsView({ body, label }: { body: PanelsBody; label: string })
             </text>
           ))}
         {body.moments.map((visualMoment, i) => (
-          <Stroke
+          <MarkerLine
             key={i}
             x={GUTTER + toX(visualMoment.t_ns, range, plot)}
             plot={plot}
@@ -91,21 +91,21 @@ export function PanelsView({ body, label }: { body: PanelsBody; label: string })
         aria-label={t("visuals.cursor", { what: label })}
         aria-valuetext={time.instant(at, step)}
       />
-      <Reading body={body} at={at} step={step} />
-      <Facts facts={body.facts} />
-      <Moments moments={body.moments} from={body.from_ns} />
-      <Parts label={body.parts_label} parts={body.parts} />
+      <CursorValues body={body} at={at} step={step} />
+      <PanelFacts facts={body.facts} />
+      <MarkerList moments={body.moments} from={body.from_ns} />
+      <PartBars label={body.parts_label} parts={body.parts} />
     </div>
   );
 }
 
 /** Return the padded range of all readings. A single reading is in the middle of a second. */
 function rangeOf(body: PanelsBody): Range {
-  return padded({ from: body.from_ns, to: body.to_ns }, 0.01, body.to_ns > body.from_ns ? 0 : SECOND / 2);
+  return padRange({ from: body.from_ns, to: body.to_ns }, 0.01, body.to_ns > body.from_ns ? 0 : SECOND / 2);
 }
 
 /** Render an event as a line. An event outside of the range is an arrow at the edge. */
-function Stroke({ x, plot, height }: { x: number; plot: number; height: number }) {
+function MarkerLine({ x, plot, height }: { x: number; plot: number; height: number }) {
   if (x < GUTTER) return <path className={classes.momentEdge} d={`M${GUTTER + 7} 4l-7 5 7 5Z`} />;
   if (x > GUTTER + plot)
     return <path className={classes.momentEdge} d={`M${GUTTER + plot - 7} 4l7 5-7 5Z`} />;
@@ -118,29 +118,29 @@ function Stroke({ x, plot, height }: { x: number; plot: number; height: number }
 }
 
 function Chart({ panel, range, plot }: { panel: VisualPanel; range: Range; plot: number }) {
-  const id = useInkId();
-  const pick = useLocalized();
+  const id = useFillId();
+  const localize = useLocalized();
   const rows = panel.tracks.map((track) => track.values);
   const layers = useMemo(() => stackLayers(panel.tracks.map((track) => track.values)), [panel]);
   const stack = panel.shape === "stack";
-  const high = maximum([
+  const high = findMaximum([
     ...(stack ? layers.map((layer) => layer.high) : rows),
     ...panel.related.map((track) => track.values),
     panel.levels.map((level) => level.figure.value),
   ]);
-  const top = niceTop(high, panel.unit);
+  const top = findScaleTop(high, panel.unit);
   const x = (i: number) => GUTTER + toX(panel.t_ns[i] ?? range.to, range, plot);
   const y = (value: number) => HEAD + PLOT - (Math.max(0, value) / top) * PLOT;
   const zero = panel.t_ns.map(() => 0);
   return (
     <>
-      <PatternDefs id={id} />
+      <FillPatterns id={id} />
       <text className={shared.name} x={GUTTER} y={12}>
-        {pick(panel.label)}
+        {localize(panel.label)}
       </text>
       <Legend panel={panel} id={id} x={GUTTER + plot} stack={stack} />
-      <rect className={classes.ground} x={GUTTER} y={HEAD} width={plot} height={PLOT} />
-      {unread(panel, range, rows).map(([from, to]) => (
+      <rect className={classes.background} x={GUTTER} y={HEAD} width={plot} height={PLOT} />
+      {listUnreadTimes(panel, range, rows).map(([from, to]) => (
         <rect
           key={from}
           fill={`url(#${id}-none)`}
@@ -156,7 +156,7 @@ function Chart({ panel, range, plot }: { panel: VisualPanel; range: Range; plot:
       {panel.tracks.map((track, n) => (
         <g key={track.id} data-track={n}>
           {stack && layers[n] && (
-            <path className={classes.layer} fill={ink(id, n)} d={areaPath(layers[n], x, y)} />
+            <path className={classes.layer} fill={fillUrl(id, n)} d={areaPath(layers[n], x, y)} />
           )}
           {panel.shape === "area" && n === 0 && (
             <path className={classes.area} d={areaPath({ low: zero, high: track.values }, x, y)} />
@@ -179,13 +179,13 @@ function Chart({ panel, range, plot }: { panel: VisualPanel; range: Range; plot:
             y={y(level.figure.value) + (y(level.figure.value) > HEAD + 14 ? -4 : 12)}
             textAnchor="end"
           >
-            {pick(level.label)} {quantity(level.figure.value, level.figure.unit)}
+            {localize(level.label)} {formatQuantity(level.figure.value, level.figure.unit)}
           </text>
         </g>
       ))}
-      <path className={classes.base} d={`M${GUTTER} ${HEAD + PLOT}h${plot}`} />
+      <path className={classes.baseline} d={`M${GUTTER} ${HEAD + PLOT}h${plot}`} />
       <text className={classes.scale} x={GUTTER - 6} y={HEAD + 9} textAnchor="end">
-        {quantity(top, panel.unit)}
+        {formatQuantity(top, panel.unit)}
       </text>
       <text className={classes.scale} x={GUTTER - 6} y={HEAD + PLOT} textAnchor="end">
         0
@@ -195,10 +195,10 @@ function Chart({ panel, range, plot }: { panel: VisualPanel; range: Range; plot:
 }
 
 /** Return the times without readings, also before the first and after the last, if longer than 1.5 median steps. */
-function unread(panel: VisualPanel, range: Range, rows: readonly Values[]): [number, number][] {
+function listUnreadTimes(panel: VisualPanel, range: Range, rows: readonly Values[]): [number, number][] {
   const step = medianStep(panel.t_ns) * 1.5;
   const at = (i: number) => panel.t_ns[i];
-  return pauses(rows, panel.t_ns.length)
+  return listGaps(rows, panel.t_ns.length)
     .concat([
       [-1, 0],
       [panel.t_ns.length - 1, panel.t_ns.length],
@@ -212,23 +212,23 @@ const SAMPLE = 20;
 
 /** Render the legend from right to left. Series that do not fit are only in the values below the chart. */
 function Legend({ panel, id, x, stack }: { panel: VisualPanel; id: string; x: number; stack: boolean }) {
-  const pick = useLocalized();
+  const localize = useLocalized();
   const named: { label: VisualLabel; n: number }[] = [
     ...panel.tracks.map((track, n) => ({ label: track.label, n })),
     ...panel.related.map((track) => ({ label: track.label, n: -1 })),
   ];
   if (named.length < 2) return null;
   let left = x;
-  const room = GUTTER + pick(panel.label).length * LETTER + 24;
+  const room = GUTTER + localize(panel.label).length * LETTER + 24;
   return [...named].reverse().map(({ label, n }) => {
-    const text = pick(label);
+    const text = localize(label);
     const wide = [...text].reduce((sum, item) => sum + (item > "\u1100" ? 2 : 1), 0) * LETTER;
     left -= wide + SAMPLE + 12;
     if (left < room) return null;
     return (
       <g key={`${n} ${text}`} transform={`translate(${left} 0)`}>
         {stack && n >= 0 ? (
-          <rect className={classes.layer} fill={ink(id, n)} width="14" height="9" y="4" />
+          <rect className={classes.layer} fill={fillUrl(id, n)} width="14" height="9" y="4" />
         ) : (
           <path className={n < 0 ? classes.related : classes.line} data-n={n} d="M0 8h16" />
         )}

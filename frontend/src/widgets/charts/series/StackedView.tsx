@@ -1,14 +1,14 @@
 import { DataTable } from "../../../components/tables/DataTable";
 import { roundTicks } from "../../../core/charts/chartScale";
-import { NO_VALUE, quantity } from "../../../core/text/format";
+import { formatQuantity, NO_VALUE } from "../../../core/text/format";
 import { useLocalized } from "../../../lib/text/i18n";
 import { useTimeFormat } from "../../../lib/text/useFormat";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import type { StackedBody, VisualFigure, VisualTrack } from "../api";
 import { ChartSvg } from "../ChartSvg";
-import { ChartValue, useSource } from "../ChartValue";
+import { ChartValue, useSourceLink } from "../ChartValue";
 import classes from "../charts.module.css";
-import { INKS, ink, PatternDefs, Swatch, useInkId } from "../Legend";
+import { FILL_COUNT, FillPatterns, fillUrl, Swatch, useFillId } from "../Legend";
 import { useWidth } from "../useWidth";
 
 const HEIGHT = 180;
@@ -21,9 +21,9 @@ const WIDEST = 72;
 export function StackedView({ body, label }: { body: StackedBody; label: string }) {
   const { t } = useTranslation();
   const { ref, width } = useWidth();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const time = useTimeFormat();
-  const id = useInkId();
+  const id = useFillId();
   const sums = body.t_ms.map((_, i) => body.tracks.reduce((sum, track) => sum + (track.values[i] ?? 0), 0));
   const ticks = roundTicks(Math.max(1, ...sums), 4);
   const top = ticks.at(-1) || 1;
@@ -37,12 +37,12 @@ export function StackedView({ body, label }: { body: StackedBody; label: string 
     <>
       <div ref={ref} className={classes.drawing}>
         <ChartSvg width={width} height={HEIGHT} label={label}>
-          <PatternDefs id={id} />
+          <FillPatterns id={id} />
           {ticks.map((tick) => (
             <g key={tick}>
               <line className={classes.gridline} x1={LEFT} x2={width - 8} y1={y(tick)} y2={y(tick)} />
               <text className={classes.axisText} x={LEFT - 6} y={y(tick) + 4} textAnchor="end">
-                {quantity(tick, body.unit)}
+                {formatQuantity(tick, body.unit)}
               </text>
             </g>
           ))}
@@ -66,14 +66,15 @@ export function StackedView({ body, label }: { body: StackedBody; label: string 
         {body.tracks.map((track, n) => (
           <li key={track.id}>
             <Swatch id={id} n={n} />
-            {n >= INKS && <span className="dim">{n + 1}. </span>}
-            {pick(track.label)}{" "}
+            {n >= FILL_COUNT && <span className="dim">{n + 1}. </span>}
+            {localize(track.label)}{" "}
             <span className="num">
-              <ChartValue figure={lastOf(track)} label={pick(track.label)} />
+              <ChartValue figure={findLastFigure(track)} label={localize(track.label)} />
             </span>
             <span className="dim">
               {" "}
-              {t("visuals.most")} <ChartValue figure={mostOf(track)} label={pick(track.label)} />
+              {t("visuals.most")}{" "}
+              <ChartValue figure={findMaximumFigure(track)} label={localize(track.label)} />
             </span>
           </li>
         ))}
@@ -92,8 +93,8 @@ interface BarProps {
 }
 
 function Bar({ tracks, at, x, width, y, inks }: BarProps) {
-  const pick = useLocalized();
-  const source = useSource();
+  const localize = useLocalized();
+  const source = useSourceLink();
   let below = 0;
   const known = tracks.some((track) => track.values[at] != null);
   if (!known) return <rect className={classes.unknown} x={x} y={y(0) - 40} width={width} height={40} />;
@@ -106,14 +107,14 @@ function Bar({ tracks, at, x, width, y, inks }: BarProps) {
         if (value <= 0) return null;
         return (
           <a key={track.id} {...source(track.citation, track.lines[at] ?? 0)} className={classes.mark}>
-            <title>{`${pick(track.label)} ${quantity(value, track.unit)}`}</title>
+            <title>{`${localize(track.label)} ${formatQuantity(value, track.unit)}`}</title>
             <rect
               className={classes.part}
               x={x}
               y={y(below)}
               width={width}
               height={Math.max(1, y(from) - y(below))}
-              fill={ink(inks, n)}
+              fill={fillUrl(inks, n)}
             />
           </a>
         );
@@ -122,7 +123,7 @@ function Bar({ tracks, at, x, width, y, inks }: BarProps) {
   );
 }
 
-function figureAt(track: VisualTrack, at: number): VisualFigure | null {
+function readFigure(track: VisualTrack, at: number): VisualFigure | null {
   const value = track.values[at];
   const line = track.lines[at] ?? 0;
   return value == null
@@ -130,23 +131,23 @@ function figureAt(track: VisualTrack, at: number): VisualFigure | null {
     : { value, unit: track.unit, citation: { ...track.citation, lines: line > 0 ? [line] : [] } };
 }
 
-const lastOf = (track: VisualTrack): VisualFigure | null =>
-  figureAt(
+const findLastFigure = (track: VisualTrack): VisualFigure | null =>
+  readFigure(
     track,
     track.values.findLastIndex((value) => value != null),
   );
 
-function mostOf(track: VisualTrack): VisualFigure | null {
+function findMaximumFigure(track: VisualTrack): VisualFigure | null {
   const most = Math.max(...track.values.filter((value) => value != null));
-  return figureAt(track, track.values.indexOf(most));
+  return readFigure(track, track.values.indexOf(most));
 }
 
 /** Render the readings as rows of a table. */
 export function StackedTable({ body, label }: { body: StackedBody; label: string }) {
   const { t } = useTranslation();
-  const pick = useLocalized();
+  const localize = useLocalized();
   const time = useTimeFormat();
-  const source = useSource();
+  const source = useSourceLink();
   return (
     <DataTable label={label} maxHeight={420}>
       <thead>
@@ -154,7 +155,7 @@ export function StackedTable({ body, label }: { body: StackedBody; label: string
           <th>{t("visuals.time")}</th>
           {body.tracks.map((track) => (
             <th key={track.id} className="right">
-              {pick(track.label)}
+              {localize(track.label)}
             </th>
           ))}
         </tr>
@@ -169,7 +170,7 @@ export function StackedTable({ body, label }: { body: StackedBody; label: string
                   NO_VALUE
                 ) : (
                   <a {...source(track.citation, track.lines[i] ?? 0)} tabIndex={0} className={classes.value}>
-                    {quantity(track.values[i], track.unit)}
+                    {formatQuantity(track.values[i], track.unit)}
                   </a>
                 )}
               </td>

@@ -2,7 +2,7 @@ import { useMemo } from "react";
 import { rowKey, type TrackGroup, type TrackRow } from "../../../core/charts/tracks";
 import type { Range } from "../../../core/time/range";
 import type { CaptureBlock } from "../api";
-import { defaultAfter, defaultBefore, runAt } from "./selections";
+import { chooseAfter, chooseBefore, findRunByRange } from "./selections";
 import { useDifferences } from "./useDifferences";
 
 const LIMIT = 500;
@@ -21,9 +21,10 @@ interface Options {
  * is the newest run, the default baseline the run before it.
  */
 export function useChangeOrder({ hostId, runs, groups, brush, baseline, enabled }: Options) {
-  const after = brush ?? defaultAfter(runs);
+  const after = brush ?? chooseAfter(runs);
   const before =
-    baseline ?? (after && defaultBefore(runs, after, { sameHost: true, plan: runAt(runs, after)?.plan }));
+    baseline ??
+    (after && chooseBefore(runs, after, { sameHost: true, plan: findRunByRange(runs, after)?.plan }));
   const query = useDifferences(
     before && { host: hostId, range: before },
     after && { host: hostId, range: after },

@@ -1,5 +1,5 @@
 import { memo, useMemo } from "react";
-import { clusters } from "../../../core/charts/tracks";
+import { clusterByPosition } from "../../../core/charts/tracks";
 import { cx } from "../../../core/cx";
 import { type Range, toX } from "../../../core/time/range";
 import { useTimeFormat } from "../../../lib/text/useFormat";
@@ -36,7 +36,7 @@ export const MarkStrip = memo(function MarkStrip({ name, marks, range, width }: 
   const time = useTimeFormat();
   const groups = useMemo(() => {
     const inside = marks.filter((timeMark) => timeMark.t_ns >= range.from && timeMark.t_ns <= range.to);
-    return clusters(inside, (timeMark) => toX(timeMark.t_ns, range, width), 14);
+    return clusterByPosition(inside, (timeMark) => toX(timeMark.t_ns, range, width), 14);
   }, [marks, range, width]);
   return (
     <div className={tracks.strip}>

@@ -2,11 +2,11 @@ import { Anchor, Popover } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { memo, useMemo, useState } from "react";
 import { Link } from "../../../components/Link";
-import { toneOf } from "../../../components/StatusIcon";
-import { clusters } from "../../../core/charts/tracks";
+import { chooseTone } from "../../../components/StatusIcon";
+import { clusterByPosition } from "../../../core/charts/tracks";
 import { cx } from "../../../core/cx";
-import { duration } from "../../../core/text/format";
-import { padded, type Range, toX } from "../../../core/time/range";
+import { formatDuration } from "../../../core/text/format";
+import { padRange, type Range, toX } from "../../../core/time/range";
 import { useMessage } from "../../../lib/text/i18n";
 import { useTimeFormat } from "../../../lib/text/useFormat";
 import { useNames } from "../../../lib/text/useNames";
@@ -29,7 +29,7 @@ export const CaptureStrip = memo(function CaptureStrip({ blocks, range, width, o
   const time = useTimeFormat();
   const displayed = useMemo(() => {
     const inside = blocks.filter((block) => block.to_ns >= range.from && block.from_ns <= range.to);
-    return clusters(inside, (block) => toX(block.from_ns, range, width), 5);
+    return clusterByPosition(inside, (block) => toX(block.from_ns, range, width), 5);
   }, [blocks, range, width]);
   return (
     <div className={classes.strip}>
@@ -50,13 +50,13 @@ export const CaptureStrip = memo(function CaptureStrip({ blocks, range, width, o
           const label = item
             ? displayed.length > 60
               ? `#${first.number} ${names.plan(first.plan)}`
-              : `#${first.number} ${names.plan(first.plan)} · ${t(`state.${first.state}` as "state.done", { defaultValue: first.state })} · ${time.instant(from)} · ${duration(to - from)} ± ${duration(first.uncertainty_ns)}`
+              : `#${first.number} ${names.plan(first.plan)} · ${t(`state.${first.state}` as "state.done", { defaultValue: first.state })} · ${time.instant(from)} · ${formatDuration(to - from)} ± ${formatDuration(first.uncertainty_ns)}`
             : t("timeline.manyCaptures", { count: things.length });
           return (
             <button
               type="button"
               key={first.run_id}
-              className={cx(classes.block, classes[`tone_${item ? toneOf(first.state) : "many"}`])}
+              className={cx(classes.block, classes[`tone_${item ? chooseTone(first.state) : "many"}`])}
               style={{ left: x0, width: Math.max(3, x1 - x0) }}
               title={label}
               aria-label={label}
@@ -64,7 +64,7 @@ export const CaptureStrip = memo(function CaptureStrip({ blocks, range, width, o
               onClick={() =>
                 item
                   ? void navigate({ to: "/runs/$runId", params: { runId: first.run_id } })
-                  : onGo(padded({ from, to }, 0.05))
+                  : onGo(padRange({ from, to }, 0.05))
               }
             >
               {x1 - x0 > 34 ? (item ? `#${first.number} ${names.plan(first.plan)}` : things.length) : ""}
@@ -82,7 +82,7 @@ function LookBack({ block, range, width }: { block: CaptureBlock; range: Range; 
   if (block.look_back_ns === null || block.from_ns < range.from || block.look_back_ns > range.to) return null;
   const x0 = Math.max(0, toX(block.look_back_ns, range, width));
   const x1 = Math.min(width, toX(block.from_ns, range, width));
-  const length = duration(block.from_ns - block.look_back_ns);
+  const length = formatDuration(block.from_ns - block.look_back_ns);
   const label = t("timeline.lookBackText", { number: block.number, length });
   return (
     <span
@@ -111,13 +111,13 @@ const rank = (event: HostEvent): number => (event.reported ? 1 : RANK[event.seve
 /** Render kernel messages and other events as marks, with details in a popover. */
 export const EventStrip = memo(function EventStrip({ events, range, width }: EventsProps) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const [openId, setOpenId] = useState<string>();
   const groups = useMemo(() => {
     const inside = (events ?? []).filter(
       (event) => (event.end_ns ?? event.t_ns) >= range.from && event.t_ns <= range.to,
     );
-    return clusters(inside, (event) => toX(Math.max(event.t_ns, range.from), range, width), 30);
+    return clusterByPosition(inside, (event) => toX(Math.max(event.t_ns, range.from), range, width), 30);
   }, [events, range, width]);
   const open =
     openId === undefined ? undefined : groups.find((group) => group.things.some((e) => e.id === openId));
@@ -142,10 +142,10 @@ export const EventStrip = memo(function EventStrip({ events, range, width }: Eve
               onClick={() => setOpenId(openId === first.id ? undefined : first.id)}
               aria-label={
                 things.length === 1
-                  ? sentence(first.title)
+                  ? formatMessage(first.title)
                   : t("timeline.manyEvents", { count: things.length })
               }
-              title={sentence(worst.title)}
+              title={formatMessage(worst.title)}
               aria-expanded={open?.things[0] === first}
             >
               {band > 3 && <span className={classes.eventBand} style={{ width: band * 2, left: 6 - band }} />}
@@ -175,7 +175,7 @@ const SHAPES = {
 
 function EventList({ x, events, onClose }: { x: number; events: readonly HostEvent[]; onClose: () => void }) {
   const { t } = useTranslation();
-  const sentence = useMessage();
+  const formatMessage = useMessage();
   const time = useTimeFormat();
   return (
     <Popover opened onChange={onClose} position="bottom-start" width={440} withinPortal trapFocus returnFocus>
@@ -188,12 +188,12 @@ function EventList({ x, events, onClose }: { x: number; events: readonly HostEve
             <div className={classes.eventHead}>
               <strong>
                 {event.reported && <span className={classes.eventKind}>{event.kind}</span>}{" "}
-                {sentence(event.title)}
+                {formatMessage(event.title)}
               </strong>
               <span className="num dim">
                 {time.time(event.t_ns, 1e6)}
-                {!event.reported && ` ± ${duration(event.uncertainty_ns)}`}
-                {event.end_ns !== null && ` + ${duration(event.end_ns - event.t_ns)}`}
+                {!event.reported && ` ± ${formatDuration(event.uncertainty_ns)}`}
+                {event.end_ns !== null && ` + ${formatDuration(event.end_ns - event.t_ns)}`}
               </span>
             </div>
             {event.detail && <code className={classes.eventDetail}>{event.detail}</code>}

@@ -1,29 +1,29 @@
 import { type CSSProperties, memo, useEffect, useMemo, useRef } from "react";
 import {
-  largest,
-  largestIn,
+  findMaximumIn,
+  findScaleTop,
   medianStep,
-  niceTop,
   scaleFor,
   type TrackRow,
+  toMaximumByTime,
 } from "../../../core/charts/tracks";
 import {
+  findTypicalAvailability,
+  findTypicalValues,
   MIN_DAYS,
-  type TypicalAt,
   type TypicalSpan,
-  typicalAt,
-  typicalIn,
-  typicalPoints,
+  type TypicalValues,
+  toTypicalPoints,
 } from "../../../core/charts/typicalRange";
 import { cx } from "../../../core/cx";
-import { quantity } from "../../../core/text/format";
+import { formatQuantity } from "../../../core/text/format";
 import type { Range } from "../../../core/time/range";
 import { useMessage } from "../../../lib/text/i18n";
 import { type Translate, useTranslation } from "../../../lib/text/useTranslation";
+import { useIsNearViewport } from "../../../lib/useIsNearViewport";
 import type { CaptureBlock, Track } from "../api";
 import type { CursorStore } from "../cursor";
 import classes from "../Timeline.module.css";
-import { useIsNearViewport } from "../useIsNearViewport";
 import {
   commonGaps,
   drawGaps,
@@ -94,18 +94,18 @@ export const TrackView = memo(function TrackView(props: Props) {
   // Only the largest series has its typical range rendered, because several bands on top of each other are unreadable.
   const banded = useMemo(() => series.find((namedSeries) => namedSeries.typical.length > 0), [series]);
   const step = useMemo(() => medianStep(heat?.matrix?.t_ns ?? series[0]?.points.t_ns ?? []), [heat, series]);
-  const tops = useMemo(() => (heat?.matrix ? largest(heat.matrix) : undefined), [heat]);
+  const tops = useMemo(() => (heat?.matrix ? toMaximumByTime(heat.matrix) : undefined), [heat]);
   const scale = useMemo(() => {
     if (row.kind !== "heatmap")
       return scaleFor(
-        [...series.map((s) => s.points), ...(banded ? [typicalPoints(banded.typical)] : [])],
+        [...series.map((s) => s.points), ...(banded ? [toTypicalPoints(banded.typical)] : [])],
         range,
         row.unit,
       );
     if (row.unit === "pct") return { low: 0, high: 100 };
     return {
       low: 0,
-      high: niceTop(heat?.matrix && tops ? largestIn(heat.matrix.t_ns, tops, range) : 0, row.unit),
+      high: findScaleTop(heat?.matrix && tops ? findMaximumIn(heat.matrix.t_ns, tops, range) : 0, row.unit),
     };
   }, [row, series, banded, heat, tops, range]);
 
@@ -176,16 +176,18 @@ export const TrackView = memo(function TrackView(props: Props) {
       const here = banded.typical.filter(
         (typicalSpan) => when !== undefined && when >= typicalSpan.from_ns && when <= typicalSpan.to_ns,
       );
-      const at = when === undefined ? undefined : typicalAt(here, when);
+      const at = when === undefined ? undefined : findTypicalValues(here, when);
       const ranges = here.length > 0 ? here : banded.typical;
-      node.textContent = (at ? atText(t, at, row.unit) : rangeText(t, formatMessage, ranges, range)) + of;
+      node.textContent =
+        (at ? formatTypical(t, at, row.unit) : formatTypicalDays(t, formatMessage, ranges, range)) + of;
     };
     show();
     return cursor.subscribe(show);
   }, [cursor, banded, series.length, range, row.unit, t, formatMessage]);
 
-  const hasTypicalRange = banded !== undefined && typicalIn(banded.typical, range) !== undefined;
-  const top = tracks && tracks.length > 0 ? quantity(scale.high, row.unit) : "";
+  const hasTypicalRange =
+    banded !== undefined && findTypicalAvailability(banded.typical, range) !== undefined;
+  const top = tracks && tracks.length > 0 ? formatQuantity(scale.high, row.unit) : "";
   return (
     <div
       className={classes.track}
@@ -207,23 +209,23 @@ export const TrackView = memo(function TrackView(props: Props) {
 });
 
 /** Return the typical range at a time, such as "typical at this hour: 12-30 ms, median 20 ms (7 days)". */
-function atText(t: Translate, at: TypicalAt, unit: string): string {
+function formatTypical(t: Translate, at: TypicalValues, unit: string): string {
   return t("timeline.typical.at", {
-    low: quantity(at.low, unit),
-    high: quantity(at.high, unit),
-    median: quantity(at.median, unit),
+    low: formatQuantity(at.low, unit),
+    high: formatQuantity(at.high, unit),
+    median: formatQuantity(at.median, unit),
     count: at.days,
   });
 }
 
 /** Return the number of days of the typical range, or the reason why there is no typical range. */
-function rangeText(
+function formatTypicalDays(
   t: Translate,
   formatMessage: ReturnType<typeof useMessage>,
   spans: readonly TypicalSpan[],
   range: Range,
 ): string {
-  const typical = typicalIn(spans, range);
+  const typical = findTypicalAvailability(spans, range);
   switch (typical?.kind) {
     case "band":
       return typical.least === typical.most

@@ -1,5 +1,10 @@
-import { indexAt, type Points, pieces, type TrackData } from "../../../core/charts/tracks";
-import { stretches, type TypicalSpan } from "../../../core/charts/typicalRange";
+import {
+  findIndexAt,
+  listContinuousSegments,
+  type Points,
+  type TrackData,
+} from "../../../core/charts/tracks";
+import { listBandSegments, type TypicalSpan } from "../../../core/charts/typicalRange";
 import { type Range, toX } from "../../../core/time/range";
 
 export type Gaps = readonly (readonly [number, number])[];
@@ -116,11 +121,11 @@ export function drawSeries(s: Surface, points: Points, scale: Scale, style: Line
   const { ctx } = s;
   const inner = s.height - 3;
   const y = (value: number) => s.height - 1.5 - ((value - scale.low) / (scale.high - scale.low || 1)) * inner;
-  const first = Math.max(0, indexAt(points.t_ns, s.range.from) - 1);
-  const last = Math.min(points.t_ns.length - 1, indexAt(points.t_ns, s.range.to) + 1);
+  const first = Math.max(0, findIndexAt(points.t_ns, s.range.from) - 1);
+  const last = Math.min(points.t_ns.length - 1, findIndexAt(points.t_ns, s.range.to) + 1);
   const perPixel = (s.range.to - s.range.from) / s.width;
   const base = y(Math.max(0, scale.low));
-  for (const indices of pieces(points, style.gaps, first, last)) {
+  for (const indices of listContinuousSegments(points, style.gaps, first, last)) {
     const x = (i: number) => toX(points.t_ns[i] as number, s.range, s.width);
     const head = indices[0] as number;
     const tail = indices[indices.length - 1] as number;
@@ -182,7 +187,7 @@ export function drawTypicalRange(s: Surface, spans: readonly TypicalSpan[], scal
   for (const span of spans) {
     if (span.to_ns < s.range.from || span.from_ns > s.range.to) continue;
     const x = (i: number) => toX(span.t_ns[i] as number, s.range, s.width);
-    for (const [first, last] of stretches(span, true)) {
+    for (const [first, last] of listBandSegments(span, true)) {
       const line = (values: readonly (number | null)[], from: number, to: number, begin: boolean) => {
         const by = from <= to ? 1 : -1;
         for (let i = from; by * i <= by * to; i += by)
@@ -208,7 +213,7 @@ export function drawTypicalRange(s: Surface, spans: readonly TypicalSpan[], scal
     }
     ctx.fillStyle = hatch(ctx, s.scheme);
     if (span.failure !== null) strip(s, span.from_ns, span.to_ns);
-    for (const [first, last] of stretches(span, false))
+    for (const [first, last] of listBandSegments(span, false))
       strip(
         s,
         span.t_ns[Math.max(0, first - 1)] as number,

@@ -1,5 +1,5 @@
-import { ramp } from "../../../core/charts/ramp";
-import { indexAt, type Matrix } from "../../../core/charts/tracks";
+import { getColorRamp } from "../../../core/charts/colorRamps";
+import { findIndexAt, type Matrix } from "../../../core/charts/tracks";
 import type { Range } from "../../../core/time/range";
 import type { Gaps, Surface } from "./draw";
 
@@ -13,7 +13,7 @@ export function drawHeat(s: Surface, matrix: Matrix, gaps: Gaps, top: number, st
   const column = columnIndex(matrix.t_ns, gaps, s.range, w, step);
   const image = s.ctx.createImageData(w, h);
   const pixels = new Uint32Array(image.data.buffer);
-  const colors = ramp(s.scheme);
+  const colors = getColorRamp(s.scheme);
   // A sample covers consecutive columns of pixels: compute its colors once and fill the columns.
   for (let px = 0; px < w; ) {
     const index = column[px] as number;
@@ -66,7 +66,7 @@ function columnIndex(
   const out = new Int32Array(pixels).fill(-1);
   const perPixel = (range.to - range.from) / pixels;
   let g = 0;
-  for (let i = Math.max(0, indexAt(times, range.from) - 1); i < times.length; i += 1) {
+  for (let i = Math.max(0, findIndexAt(times, range.from) - 1); i < times.length; i += 1) {
     const t = times[i] as number;
     if (t > range.to) break;
     while (g < gaps.length && (gaps[g] as readonly [number, number])[1] <= t) g += 1;

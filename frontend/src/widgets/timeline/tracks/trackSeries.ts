@@ -1,4 +1,4 @@
-import { INKS } from "../../../core/charts/ramp";
+import { SERIES_COLORS } from "../../../core/charts/colorRamps";
 import { labelText, type Points, splitMatrix, type TrackRow } from "../../../core/charts/tracks";
 import type { TypicalSpan } from "../../../core/charts/typicalRange";
 import type { Track } from "../api";
@@ -41,7 +41,7 @@ export function toSeries(
     }));
   });
   const size = (points: Points) => points.max.reduce<number>((most, v) => Math.max(most, v ?? 0), 0);
-  const inks = INKS[scheme];
+  const inks = SERIES_COLORS[scheme];
   return all
     .map((item) => ({ ...item, size: size(item.points) }))
     .sort((a, b) => b.size - a.size || (a.name < b.name ? -1 : 1))

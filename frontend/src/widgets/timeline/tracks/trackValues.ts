@@ -1,5 +1,11 @@
-import { indexAt, matrixStatsIn, nearest, statsIn, type TrackRow } from "../../../core/charts/tracks";
-import { quantity } from "../../../core/text/format";
+import {
+  computeMatrixStats,
+  computeStats,
+  findIndexAt,
+  findNearestIndex,
+  type TrackRow,
+} from "../../../core/charts/tracks";
+import { formatQuantity } from "../../../core/text/format";
 import type { Range } from "../../../core/time/range";
 import type { Track } from "../api";
 import classes from "../Timeline.module.css";
@@ -33,7 +39,7 @@ export function readValues(
   const tolerance = Math.max(step * 0.75, ((range.to - range.from) / Math.max(width, 1)) * 2);
   if (row.kind === "heatmap") {
     const matrix = heat?.matrix;
-    const i = matrix ? nearest(matrix.t_ns, at, tolerance) : -1;
+    const i = matrix ? findNearestIndex(matrix.t_ns, at, tolerance) : -1;
     const values = matrix?.values[i];
     const names = heat?.axis_values ?? [];
     if (!values) return [{ name: "", ink: undefined, value: undefined }];
@@ -54,7 +60,7 @@ export function readValues(
     ];
   }
   return series.map((namedSeries) => {
-    const i = nearest(namedSeries.points.t_ns, at, tolerance);
+    const i = findNearestIndex(namedSeries.points.t_ns, at, tolerance);
     return {
       name: namedSeries.name,
       ink: series.length > 1 ? namedSeries.ink : undefined,
@@ -85,11 +91,11 @@ export function compareValues(
   };
   if (heat?.matrix) {
     const { matrix } = heat;
-    return [of((range) => matrixStatsIn(matrix, range), "⌀", undefined)];
+    return [of((range) => computeMatrixStats(matrix, range), "⌀", undefined)];
   }
   return series.map((namedSeries) =>
     of(
-      (range) => statsIn(namedSeries.points, range),
+      (range) => computeStats(namedSeries.points, range),
       namedSeries.name,
       series.length > 1 ? namedSeries.ink : undefined,
     ),
@@ -108,19 +114,19 @@ export function summarizeValues(
 ): Line[] {
   const line = (name: string, value: number | undefined): Line => ({ name, ink: undefined, value });
   if (heat?.matrix) {
-    const stats = matrixStatsIn(heat.matrix, range);
+    const stats = computeMatrixStats(heat.matrix, range);
     if (!stats) return [];
     return [line(names.min, stats.min), line("⌀", stats.mean), line(names.max, stats.max)];
   }
   const [only] = series;
   if (series.length > 1)
     return series.map(({ name, ink, points }) => {
-      const stats = statsIn(points, range);
+      const stats = computeStats(points, range);
       return { name: `⌀ ${name}`, ink, value: stats?.mean, low: stats?.min, high: stats?.max };
     });
-  const stats = only && statsIn(only.points, range);
+  const stats = only && computeStats(only.points, range);
   if (!only || !stats) return [];
-  const last = only.points.mean[indexAt(only.points.t_ns, range.to)] ?? undefined;
+  const last = only.points.mean[findIndexAt(only.points.t_ns, range.to)] ?? undefined;
   return [
     line(names.min, stats.min),
     line("⌀", stats.mean),
@@ -142,10 +148,10 @@ export function valueNode(line: Line, unit: string, noData: string): HTMLElement
   }
   const number = document.createElement("span");
   number.className = classes.number ?? "";
-  number.textContent = line.value === undefined ? noData : quantity(line.value, unit);
+  number.textContent = line.value === undefined ? noData : formatQuantity(line.value, unit);
   if (line.value === undefined) number.classList.add(classes.noValue ?? "");
   if (line.low !== undefined && line.high !== undefined && line.high - line.low > Math.abs(line.high) * 0.02)
-    number.title = `${quantity(line.low, unit)} – ${quantity(line.high, unit)}`;
+    number.title = `${formatQuantity(line.low, unit)} – ${formatQuantity(line.high, unit)}`;
   node.append(number);
   if (line.change !== undefined) {
     const change = document.createElement("span");
