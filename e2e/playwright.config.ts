@@ -1,9 +1,11 @@
 import { defineConfig } from "@playwright/test";
-import { CHROMIUM, OUT, STATE, URL } from "./support/platform";
+import { BASE_URL, CHROMIUM, OUTPUT_DIR, SESSION_FILE } from "./support/platform";
 
 /** Test files that start lab hosts and spend most of their time waiting for them. */
 const ON_FAULTY_HOSTS = ["incidents.spec.ts", "alerts.spec.ts"];
-const NOT_ON_THIS_HOST = ["first-visit.spec.ts", "everywhere.spec.ts", ...ON_FAULTY_HOSTS];
+/** Fills all lists with hostile text, and therefore runs after all others. */
+const HOSTILE = "hostile-text.spec.ts";
+const NOT_ON_THIS_HOST = ["first-visit.spec.ts", "everywhere.spec.ts", HOSTILE, ...ON_FAULTY_HOSTS];
 
 /** Tag of tests that neither capture a host nor stop a part of the platform. */
 const NO_CAPTURE = /@no-capture/;
@@ -22,14 +24,14 @@ const ALONE = /@alone/;
  */
 export default defineConfig({
   testDir: "tests",
-  outputDir: `${OUT}/artifacts`,
+  outputDir: `${OUTPUT_DIR}/artifacts`,
   workers: 4,
   retries: 0,
   timeout: 90_000,
   expect: { timeout: 20_000 },
   forbidOnly: true,
   use: {
-    baseURL: URL,
+    baseURL: BASE_URL,
     // The first action waits until the page is rendered, which takes as long as loading it when CPUs are shared.
     actionTimeout: 20_000,
     navigationTimeout: 20_000,
@@ -62,7 +64,7 @@ export default defineConfig({
       grepInvert: [NO_CAPTURE, ALONE],
       workers: 1,
       dependencies: ["first visit"],
-      use: { storageState: STATE },
+      use: { storageState: SESSION_FILE },
     },
     {
       name: "no capture",
@@ -70,7 +72,7 @@ export default defineConfig({
       grep: NO_CAPTURE,
       workers: 1,
       dependencies: ["first visit"],
-      use: { storageState: STATE },
+      use: { storageState: SESSION_FILE },
     },
     {
       name: "everywhere",
@@ -78,21 +80,21 @@ export default defineConfig({
       workers: 2,
       fullyParallel: true,
       dependencies: ["journeys", "no capture"],
-      use: { storageState: STATE },
+      use: { storageState: SESSION_FILE },
     },
     {
       name: "incidents",
       testMatch: "incidents.spec.ts",
       workers: 1,
       dependencies: ["first visit"],
-      use: { storageState: STATE },
+      use: { storageState: SESSION_FILE },
     },
     {
       name: "alerts",
       testMatch: "alerts.spec.ts",
       workers: 1,
       dependencies: ["incidents"],
-      use: { storageState: STATE },
+      use: { storageState: SESSION_FILE },
     },
     {
       name: "alone",
@@ -100,7 +102,14 @@ export default defineConfig({
       grep: ALONE,
       workers: 1,
       dependencies: ["everywhere", "incidents", "alerts"],
-      use: { storageState: STATE },
+      use: { storageState: SESSION_FILE },
+    },
+    {
+      name: "hostile",
+      testMatch: HOSTILE,
+      workers: 1,
+      dependencies: ["alone"],
+      use: { storageState: SESSION_FILE },
     },
   ],
 });

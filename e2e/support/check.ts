@@ -14,7 +14,7 @@ interface Violation {
 export const COLOR_RULES: readonly string[] = ["color-contrast", "link-in-text-block"];
 
 /** Fail on serious or critical accessibility violations on the page, of all axe rules or only of `rules`. */
-export async function accessible(page: Page, rules?: readonly string[]): Promise<void> {
+export async function expectAccessible(page: Page, rules?: readonly string[]): Promise<void> {
   // A change of the color scheme starts CSS transitions in the next frame, during which contrasts are meaningless.
   await page.evaluate(
     () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(undefined)))),
@@ -37,7 +37,7 @@ export async function accessible(page: Page, rules?: readonly string[]): Promise
 }
 
 /** Fail if the page is wider than the window. */
-export async function fitsSideways(page: Page): Promise<void> {
+export async function expectNoSidewaysScroll(page: Page): Promise<void> {
   // Charts adapt to the window size one or two frames later.
   await expect
     .poll(() =>
@@ -47,7 +47,7 @@ export async function fitsSideways(page: Page): Promise<void> {
 }
 
 /** Fail if a table needs horizontal scrolling. */
-export async function nothingHidden(page: Page): Promise<void> {
+export async function expectTablesFit(page: Page): Promise<void> {
   await expect
     .poll(() =>
       page
@@ -61,7 +61,7 @@ export async function nothingHidden(page: Page): Promise<void> {
  * Record errors in the browser console, including blocked content, except those that match `allow`. Return a function
  * that fails if there were any.
  */
-export function watchConsole(
+export function recordConsoleErrors(
   page: Page,
   allow: RegExp = /status of (401|404|409|422)|ERR_NETWORK_CHANGED/,
 ): () => void {

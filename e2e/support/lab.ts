@@ -1,9 +1,9 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { HOME, ROOT, URL } from "./platform";
+import { BASE_URL, CULPRIT_HOME, REPOSITORY_DIR } from "./platform";
 
-interface Clients {
+interface LoadResult {
   requests: number;
   ok: number;
   errors: number;
@@ -11,7 +11,7 @@ interface Clients {
   p99_ms: number | null;
 }
 
-interface Ready {
+interface LabHostInfo {
   name: string;
   address: string;
   port: number;
@@ -21,14 +21,14 @@ interface Ready {
   access_log: string;
   service_port: number;
   causes: string[];
-  healthy: Record<string, Clients>;
+  healthy: Record<string, LoadResult>;
 }
 
 /** A lab host with real faults, until they are repaired; see lab/serve_faults.py. */
 export class FaultyHost {
   private readonly waiting: ((line: string) => void)[] = [];
   private readonly received: string[] = [];
-  ready!: Ready;
+  info!: LabHostInfo;
   id = "";
   name = "";
 
@@ -44,21 +44,21 @@ export class FaultyHost {
   }
 
   static async start(ids: readonly string[], seed: number): Promise<FaultyHost> {
-    const python = `${ROOT}/.venv/bin/python`;
+    const python = `${REPOSITORY_DIR}/.venv/bin/python`;
     const child = spawn(python, ["-m", "lab", "serve", ...ids, "--seed", String(seed)], {
-      cwd: ROOT,
-      env: { ...process.env, PYTHONPATH: `${ROOT}:${ROOT}/backend` },
+      cwd: REPOSITORY_DIR,
+      env: { ...process.env, PYTHONPATH: `${REPOSITORY_DIR}:${REPOSITORY_DIR}/backend` },
     });
     child.stderr.pipe(process.stderr);
     const host = new FaultyHost(child);
-    host.ready = (await host.readMessage()).ready as Ready;
+    host.info = (await host.readMessage()).ready as LabHostInfo;
     await host.addHost();
     return host;
   }
 
   /** Remove a fault while the load continues, as the correct fix does. */
   async repair(cause: string): Promise<void> {
-    await this.ask(`repair ${cause}`);
+    await this.sendCommand(`repair ${cause}`);
   }
 
   async end(): Promise<void> {
@@ -68,7 +68,7 @@ export class FaultyHost {
     await gone;
   }
 
-  private async ask(command: string): Promise<Record<string, unknown>> {
+  private async sendCommand(command: string): Promise<Record<string, unknown>> {
     this.child.stdin.write(`${command}\n`);
     return await this.readMessage();
   }
@@ -82,29 +82,33 @@ export class FaultyHost {
 
   /** Add the host with its address and trusted key, and a service that measures its rate and latency. */
   private async addHost(): Promise<void> {
-    const { ready } = this;
-    this.name = `faulty-${ready.name}`;
-    await send("/network-rules", { cidr: `${ready.address}/32`, port_from: ready.port, port_to: ready.port });
-    const created = await send("/hosts", {
+    const { info } = this;
+    this.name = `faulty-${info.name}`;
+    await postAsAdmin("/network-rules", {
+      cidr: `${info.address}/32`,
+      port_from: info.port,
+      port_to: info.port,
+    });
+    const created = await postAsAdmin("/hosts", {
       name: this.name,
-      address: ready.address,
-      port: ready.port,
-      username: ready.username,
-      credential: { kind: "key", private_key: ready.private_key },
-      host_key_fingerprint: ready.fingerprint,
+      address: info.address,
+      port: info.port,
+      username: info.username,
+      credential: { kind: "key", private_key: info.private_key },
+      host_key_fingerprint: info.fingerprint,
       labels: { lab: this.name },
     });
     this.id = String(created.id);
-    const source = ready.access_log
-      ? { kind: "access_log", path: ready.access_log, format: "lab" }
-      : { kind: "accepts", port: ready.service_port };
-    await send("/services", { name: this.name, selector: { lab: this.name }, source });
+    const source = info.access_log
+      ? { kind: "access_log", path: info.access_log, format: "lab" }
+      : { kind: "accepts", port: info.service_port };
+    await postAsAdmin("/services", { name: this.name, selector: { lab: this.name }, source });
   }
 }
 
-async function send(path: string, body: unknown): Promise<Record<string, unknown>> {
-  const { token } = JSON.parse(readFileSync(`${HOME}/cli.json`, "utf8")) as { token: string };
-  const answer = await fetch(`${URL}/api/v1${path}`, {
+async function postAsAdmin(path: string, body: unknown): Promise<Record<string, unknown>> {
+  const { token } = JSON.parse(readFileSync(`${CULPRIT_HOME}/cli.json`, "utf8")) as { token: string };
+  const answer = await fetch(`${BASE_URL}/api/v1${path}`, {
     method: "POST",
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
     body: JSON.stringify(body),

@@ -4,9 +4,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { createInterface } from "node:readline";
 import type { Page } from "@playwright/test";
-import { HOME, OUT, PASSWORD, ROOT, URL } from "./platform";
+import { BASE_URL, CULPRIT_HOME, OUTPUT_DIR, PASSWORD, REPOSITORY_DIR } from "./platform";
 
-export const NAME = "The house";
+export const PROVIDER_NAME = "The house";
 const CLIENT = "culprit";
 const SECRET = "s3cret:with colon+plus";
 
@@ -21,12 +21,12 @@ export class IdentityProvider {
 
   static async start(): Promise<IdentityProvider> {
     const port = await freePort();
-    const file = `${OUT}/groups-${port}.json`;
+    const file = `${OUTPUT_DIR}/groups-${port}.json`;
     writeFileSync(file, "{}");
     const child = spawn(
       process.execPath,
-      ["provider.mjs", String(port), `${URL}/api/v1/session/oidc/callback`, file],
-      { cwd: `${ROOT}/tools/oidc`, stdio: ["ignore", "pipe", "inherit"] },
+      ["provider.mjs", String(port), `${BASE_URL}/api/v1/session/oidc/callback`, file],
+      { cwd: `${REPOSITORY_DIR}/tools/oidc`, stdio: ["ignore", "pipe", "inherit"] },
     );
     const issuer = `http://127.0.0.1:${port}`;
     const [line] = await Promise.race([
@@ -34,14 +34,14 @@ export class IdentityProvider {
       once(child, "exit"),
     ]);
     if (line !== "ready") throw new Error("the OpenID provider did not start: npm --prefix tools/oidc ci");
-    const rule = await ask("POST", "/network-rules", {
+    const rule = await sendAsAdmin("POST", "/network-rules", {
       cidr: "127.0.0.1/32",
       port_from: port,
       port_to: port,
     });
     const provider = new IdentityProvider(child, issuer, file, String(rule?.id));
-    await askInSession("PUT", "/oidc-provider", {
-      name: NAME,
+    await sendInSession("PUT", "/oidc-provider", {
+      name: PROVIDER_NAME,
       issuer,
       client_id: CLIENT,
       client_secret: SECRET,
@@ -69,8 +69,8 @@ export class IdentityProvider {
   }
 
   async end(): Promise<void> {
-    await askInSession("DELETE", "/oidc-provider");
-    await ask("DELETE", `/network-rules/${this.rule}`);
+    await sendInSession("DELETE", "/oidc-provider");
+    await sendAsAdmin("DELETE", `/network-rules/${this.rule}`);
     if (this.child.exitCode !== null) return;
     const gone = once(this.child, "exit");
     this.child.kill();
@@ -88,9 +88,13 @@ async function freePort(): Promise<number> {
 }
 
 /** Send a request with the admin token of the command line; return the response, or null for status 204. */
-async function ask(method: string, path: string, body?: unknown): Promise<Record<string, unknown> | null> {
-  const { token } = JSON.parse(readFileSync(`${HOME}/cli.json`, "utf8")) as { token: string };
-  const answer = await fetch(`${URL}/api/v1${path}`, {
+async function sendAsAdmin(
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<Record<string, unknown> | null> {
+  const { token } = JSON.parse(readFileSync(`${CULPRIT_HOME}/cli.json`, "utf8")) as { token: string };
+  const answer = await fetch(`${BASE_URL}/api/v1${path}`, {
     method,
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -100,9 +104,9 @@ async function ask(method: string, path: string, body?: unknown): Promise<Record
 }
 
 /** Send a request in a new session of the admin, because an API token cannot change the sign-in settings. */
-async function askInSession(method: string, path: string, body?: unknown): Promise<void> {
+async function sendInSession(method: string, path: string, body?: unknown): Promise<void> {
   const json = { "content-type": "application/json" };
-  const entered = await fetch(`${URL}/api/v1/session`, {
+  const entered = await fetch(`${BASE_URL}/api/v1/session`, {
     method: "POST",
     headers: json,
     body: JSON.stringify({ name: "admin", password: PASSWORD }),
@@ -114,7 +118,7 @@ async function askInSession(method: string, path: string, body?: unknown): Promi
     .map((header) => header.split(";")[0])
     .join("; ");
   const send = (verb: string, to: string, data?: unknown) =>
-    fetch(`${URL}/api/v1${to}`, {
+    fetch(`${BASE_URL}/api/v1${to}`, {
       method: verb,
       headers: { ...json, cookie, "X-CSRF-Token": csrf },
       ...(data === undefined ? {} : { body: JSON.stringify(data) }),

@@ -1,37 +1,37 @@
 import { test as base, type Page } from "@playwright/test";
 
-const TRIES = 3;
+const MAX_ATTEMPTS = 3;
 
 /**
  * Make `goto` and `reload` retry when Chromium aborts a load with ERR_NETWORK_CHANGED. Lab hosts add and remove network
  * interfaces on this machine while pages of other tests are loading.
  */
-export function steady(page: Page): Page {
+export function retryAbortedLoads(page: Page): Page {
   let changed = false;
   page.on("requestfailed", (request) => {
     changed ||= request.failure()?.errorText === "net::ERR_NETWORK_CHANGED";
   });
-  const untilWhole = async <Answer>(load: () => Promise<Answer>): Promise<Answer> => {
-    for (let tried = 1; ; tried++) {
+  const retryLoad = async <Answer>(load: () => Promise<Answer>): Promise<Answer> => {
+    for (let attempt = 1; ; attempt++) {
       changed = false;
       try {
         const answer = await load();
-        if (!changed || tried === TRIES) return answer;
+        if (!changed || attempt === MAX_ATTEMPTS) return answer;
       } catch (error) {
-        if (!changed || tried === TRIES) throw error;
+        if (!changed || attempt === MAX_ATTEMPTS) throw error;
       }
     }
   };
   const [goto, reload] = [page.goto.bind(page), page.reload.bind(page)];
-  page.goto = (url, options) => untilWhole(() => goto(url, options));
-  page.reload = (options) => untilWhole(() => reload(options));
+  page.goto = (url, options) => retryLoad(() => goto(url, options));
+  page.reload = (options) => retryLoad(() => reload(options));
   return page;
 }
 
-/** Playwright test whose page is `steady`. Pages of other contexts need an explicit call of `steady`. */
+/** Playwright test whose page retries aborted loads. Pages of other contexts need a call of `retryAbortedLoads`. */
 export const test = base.extend({
   page: async ({ page }, use) => {
-    await use(steady(page));
+    await use(retryAbortedLoads(page));
   },
 });
 

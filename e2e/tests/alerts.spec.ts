@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { accessible, watchConsole } from "../support/check";
+import { expectAccessible, recordConsoleErrors } from "../support/check";
 import { FaultyHost } from "../support/lab";
-import { change, OUT } from "../support/platform";
+import { OUTPUT_DIR, postAsUser } from "../support/platform";
 import { expect, test } from "../support/test";
 
 interface Message {
@@ -53,13 +53,13 @@ test("an alert captures its host, and its message contains the cause, its number
   page,
 }) => {
   test.setTimeout(300_000);
-  const clean = watchConsole(page);
+  const expectNoErrors = recordConsoleErrors(page);
   const receiver = new MessageReceiver();
   const url = await receiver.listen();
   const host = await FaultyHost.start(["listen-overflow"], 7);
   try {
     await page.goto("/notifications");
-    await change(page, "/network-rules", {
+    await postAsUser(page, "/network-rules", {
       cidr: "127.0.0.1/32",
       port_from: receiver.port,
       port_to: receiver.port,
@@ -84,8 +84,8 @@ test("an alert captures its host, and its message contains the cause, its number
     const how = dialog.getByRole("status", { name: "Send alerts with:" });
     await expect(how.locator("code")).toHaveCount(3);
     const [secret, address] = await how.locator("code").allInnerTexts();
-    await accessible(page);
-    await page.screenshot({ path: `${OUT}/trigger.png` });
+    await expectAccessible(page);
+    await page.screenshot({ path: `${OUTPUT_DIR}/trigger.png` });
 
     const sent = await fetch(String(address), {
       method: "POST",
@@ -112,8 +112,8 @@ test("an alert captures its host, and its message contains the cause, its number
     await expect
       .poll(() => chart.evaluate((img) => (img as HTMLImageElement).naturalWidth))
       .toBeGreaterThan(100);
-    await accessible(page);
-    await page.screenshot({ path: `${OUT}/message.png` });
+    await expectAccessible(page);
+    await page.screenshot({ path: `${OUTPUT_DIR}/message.png` });
 
     await page.goto("/triggers?part=alerts");
     await row.getByRole("link", { name: /^#\d+$/ }).click();
@@ -129,9 +129,9 @@ test("an alert captures its host, and its message contains the cause, its number
     await expect(answer.getByRole("button", { name: "Not it" })).toBeVisible();
     await answer.getByRole("button", { name: "Confirm" }).click();
     await expect(answer.getByRole("button", { name: "Plan a fix" })).toBeVisible();
-    await accessible(page);
-    await page.screenshot({ path: `${OUT}/answer.png` });
-    clean();
+    await expectAccessible(page);
+    await page.screenshot({ path: `${OUTPUT_DIR}/answer.png` });
+    expectNoErrors();
   } finally {
     receiver.end();
     await host.end();

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { statSync, truncateSync } from "node:fs";
-import { culprit, OUT, thisHost } from "../support/platform";
+import { getLocalHost, OUTPUT_DIR, runCulprit } from "../support/platform";
 import { expect, test } from "../support/test";
 
 interface CaptureJson {
@@ -46,11 +46,11 @@ interface RunJson {
   events: object[];
 }
 
-const host = thisHost();
+const host = getLocalHost();
 
 /** Capture this machine with the command line; return the printed JSON of the capture and its run. */
-function captured(plan: string): { capture: CaptureJson; run: RunJson } {
-  const output = culprit(
+function captureLocalHost(plan: string): { capture: CaptureJson; run: RunJson } {
+  const output = runCulprit(
     "capture",
     "create",
     host.name,
@@ -64,11 +64,11 @@ function captured(plan: string): { capture: CaptureJson; run: RunJson } {
   const capture = JSON.parse(output) as CaptureJson;
   expect(capture.state).toBe("done");
   const id = capture.runs[0]?.id ?? "";
-  return { capture, run: JSON.parse(culprit("run", "show", id, "--json")) as RunJson };
+  return { capture, run: JSON.parse(runCulprit("run", "show", id, "--json")) as RunJson };
 }
 
 test("the command line takes a profile of the whole host", () => {
-  const { capture, run } = captured("cpu");
+  const { capture, run } = captureLocalHost("cpu");
   expect(capture.runs).toHaveLength(1);
   expect(capture.runs[0]?.host).toBe(host.name);
   for (const collector of capture.runs[0]?.collectors ?? []) {
@@ -92,13 +92,13 @@ test("the command line takes a profile of the whole host", () => {
   expect(profile?.unknown_share).toBeLessThanOrEqual(1);
   expect(profile?.top[0]?.self).toBeGreaterThan(0);
   expect(run.sched).toEqual([]);
-  const known = JSON.parse(culprit("capture", "list", "--json")) as CaptureJson[];
+  const known = JSON.parse(runCulprit("capture", "list", "--json")) as CaptureJson[];
   expect(known.map((item) => item.capture)).toContain(capture.capture);
 });
 
 test("waits for a CPU are in the terminal and on the screen", async ({ page }) => {
   test.setTimeout(180_000);
-  const { run } = captured("sched");
+  const { run } = captureLocalHost("sched");
   expect(run.sched.length).toBeGreaterThan(5);
   for (const task of run.sched) {
     expect(task.task).not.toBe("");
@@ -115,12 +115,12 @@ test("waits for a CPU are in the terminal and on the screen", async ({ page }) =
 });
 
 test("the import command reports a damaged recording", () => {
-  const file = `${OUT}/damaged.data`;
+  const file = `${OUTPUT_DIR}/damaged.data`;
   execFileSync("perf", ["record", "-q", "-a", "-g", "-F", "99", "-o", file, "sleep", "1"]);
   truncateSync(file, Math.floor(statSync(file).size / 2));
   let failure = { status: 0, stderr: "" };
   try {
-    culprit("capture", "import", file, "--wait");
+    runCulprit("capture", "import", file, "--wait");
   } catch (error) {
     failure = error as typeof failure;
   }

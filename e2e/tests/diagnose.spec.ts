@@ -1,5 +1,10 @@
-import { accessible, fitsSideways, nothingHidden, watchConsole } from "../support/check";
-import { culprit, OUT, thisHost } from "../support/platform";
+import {
+  expectAccessible,
+  expectNoSidewaysScroll,
+  expectTablesFit,
+  recordConsoleErrors,
+} from "../support/check";
+import { getLocalHost, OUTPUT_DIR, runCulprit } from "../support/platform";
 import { expect, test } from "../support/test";
 
 interface Diagnosis {
@@ -14,12 +19,12 @@ interface Diagnosis {
 
 test.describe.configure({ mode: "serial" });
 
-const host = thisHost();
+const host = getLocalHost();
 
 test("a diagnosis of a host links every number to its source line", async ({ page }) => {
   // Three stages, each with a capture and its analysis, on CPUs that are shared with other tests.
   test.setTimeout(300_000);
-  const clean = watchConsole(page);
+  const expectNoErrors = recordConsoleErrors(page);
   await page.goto(`/hosts/${host.id}`);
   await page.getByRole("button", { name: "Diagnose", exact: true }).first().click();
   const dialog = page.getByRole("dialog");
@@ -28,11 +33,11 @@ test("a diagnosis of a host links every number to its source line", async ({ pag
 
   await expect(page).toHaveURL(/\/diagnoses\//);
   await expect(page.getByRole("button", { name: "Cancel diagnosis" })).toBeVisible({ timeout: 30_000 });
-  await page.screenshot({ path: `${OUT}/diagnosis-live.png` });
+  await page.screenshot({ path: `${OUTPUT_DIR}/diagnosis-live.png` });
   await expect(page.getByRole("heading", { name: "Ruled out" })).toBeVisible({ timeout: 240_000 });
-  await accessible(page);
-  await fitsSideways(page);
-  await page.screenshot({ path: `${OUT}/diagnosis-done.png`, fullPage: true });
+  await expectAccessible(page);
+  await expectNoSidewaysScroll(page);
+  await page.screenshot({ path: `${OUTPUT_DIR}/diagnosis-done.png`, fullPage: true });
   const doneUrl = page.url();
 
   await page.getByRole("heading", { name: "Ruled out" }).getByRole("button").click();
@@ -51,15 +56,15 @@ test("a diagnosis of a host links every number to its source line", async ({ pag
   for (const narrow of ["/diagnoses", doneUrl]) {
     await page.goto(narrow);
     await expect(page.getByText(host.name).first()).toBeVisible();
-    await fitsSideways(page);
-    await nothingHidden(page);
+    await expectNoSidewaysScroll(page);
+    await expectTablesFit(page);
   }
-  clean();
+  expectNoErrors();
 });
 
 test("the command line starts a diagnosis and prints JSON", () => {
   test.setTimeout(300_000);
-  const diagnosis = JSON.parse(culprit("diagnose", host.name, "--seconds", "5", "--json")) as Diagnosis;
+  const diagnosis = JSON.parse(runCulprit("diagnose", host.name, "--seconds", "5", "--json")) as Diagnosis;
   expect(diagnosis.state).toBe("done");
   expect(diagnosis.host).toBe(host.name);
   expect(diagnosis.runs.length).toBeGreaterThan(0);
@@ -69,13 +74,13 @@ test("the command line starts a diagnosis and prints JSON", () => {
 });
 
 test("what changed between two captures leads to the timeline", async ({ page }) => {
-  const clean = watchConsole(page);
+  const expectNoErrors = recordConsoleErrors(page);
   await page.goto(`/what-changed?host=${host.id}`);
   const series = page.getByRole("region", { name: "Series" });
   await expect(series.getByRole("link").first()).toBeVisible({ timeout: 30_000 });
-  await accessible(page);
-  await fitsSideways(page);
-  await page.screenshot({ path: `${OUT}/what-changed.png` });
+  await expectAccessible(page);
+  await expectNoSidewaysScroll(page);
+  await page.screenshot({ path: `${OUTPUT_DIR}/what-changed.png` });
   for (const name of ["Functions", "Configuration", "Events", "Series"]) {
     await page.getByRole("tab", { name: new RegExp(`^${name}`) }).click();
     await expect(page.getByRole("tab", { name: new RegExp(`^${name}`) })).toHaveAttribute(
@@ -87,5 +92,5 @@ test("what changed between two captures leads to the timeline", async ({ page })
   await expect(page).toHaveURL(/\/hosts\/.*tracks=/);
   await page.getByRole("button", { name: "Sort by change" }).click();
   await expect(page.getByText(/^Sorted by how much each series changed/)).toBeVisible();
-  clean();
+  expectNoErrors();
 });

@@ -2,38 +2,38 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { accessible, watchConsole } from "../support/check";
-import { culprit, OUT, thisHost } from "../support/platform";
+import { expectAccessible, recordConsoleErrors } from "../support/check";
+import { getLocalHost, OUTPUT_DIR, runCulprit } from "../support/platform";
 import { expect, test } from "../support/test";
 
-const host = thisHost();
+const host = getLocalHost();
 
 test("a reported deploy is listed, edited and withdrawn", { tag: "@no-capture" }, async ({ page }) => {
-  const clean = watchConsole(page);
+  const expectNoErrors = recordConsoleErrors(page);
   const job = `job-${Date.now()}`;
   const what = `feed ${job} <b>bold</b>`;
   const report = ["event", "report", what, "--kind", "deploy", "--host", host.name, "--id", job, "--json"];
-  const first = JSON.parse(culprit(...report)) as { id: string };
-  expect((JSON.parse(culprit(...report, "--who", "ci")) as { id: string }).id).toBe(first.id);
+  const first = JSON.parse(runCulprit(...report)) as { id: string };
+  expect((JSON.parse(runCulprit(...report, "--who", "ci")) as { id: string }).id).toBe(first.id);
   await page.goto("/events");
   const row = page.getByRole("row").filter({ hasText: what });
   await expect(row).toContainText("deploy");
-  await accessible(page);
+  await expectAccessible(page);
   await row.getByRole("button", { name: `Edit ${what}` }).click();
   await page.getByRole("dialog").getByRole("textbox", { name: "Details" }).fill("rolled back");
   await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
   await expect(row).toContainText("rolled back");
-  await page.screenshot({ path: `${OUT}/events.png` });
+  await page.screenshot({ path: `${OUTPUT_DIR}/events.png` });
   await row.getByRole("button", { name: `Withdraw ${what}` }).click();
   await expect(row).toHaveCount(0);
   await page.getByRole("switch", { name: "Show withdrawn" }).click();
   await expect(row).toContainText("withdrawn");
-  clean();
+  expectNoErrors();
 });
 
 test("a host with only a console uploads its capture with the displayed command", async ({ page }) => {
   test.setTimeout(150_000);
-  const clean = watchConsole(page);
+  const expectNoErrors = recordConsoleErrors(page);
   await page.goto("/captures?dialog=import");
   const dialog = page.getByRole("dialog");
   const name = `console-${Date.now()}`;
@@ -46,10 +46,10 @@ test("a host with only a console uploads its capture with the displayed command"
   expect(output).toContain("It is capture");
   const row = dialog.getByRole("row").filter({ hasText: name });
   await expect(row).toContainText("used");
-  await accessible(page);
+  await expectAccessible(page);
   await row.getByRole("link").click();
   await expect(page).toHaveURL(/\/captures\//);
   await expect(page.getByText("done", { exact: true }).first()).toBeVisible({ timeout: 60_000 });
-  await page.screenshot({ path: `${OUT}/pushed.png` });
-  clean();
+  await page.screenshot({ path: `${OUTPUT_DIR}/pushed.png` });
+  expectNoErrors();
 });

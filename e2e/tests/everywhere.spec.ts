@@ -1,19 +1,19 @@
 import { globSync, readFileSync } from "node:fs";
-import { accessible, COLOR_RULES, fitsSideways, watchConsole } from "../support/check";
-import { prove, ROOT, thisHost } from "../support/platform";
-import { expect, steady, test } from "../support/test";
+import { COLOR_RULES, expectAccessible, expectNoSidewaysScroll, recordConsoleErrors } from "../support/check";
+import { getLocalHost, REPOSITORY_DIR, reauthenticate } from "../support/platform";
+import { expect, retryAbortedLoads, test } from "../support/test";
 
-const host = thisHost();
+const host = getLocalHost();
 /** All paths of the navigation and of commands, parsed from the manifests of the features. */
-const PLACES = new Set(
-  globSync(`${ROOT}/frontend/src/features/*/manifest.ts`).flatMap((file) =>
+const PATHS = new Set(
+  globSync(`${REPOSITORY_DIR}/frontend/src/features/*/manifest.ts`).flatMap((file) =>
     [...readFileSync(file, "utf8").matchAll(/\bto: "([^"]+)"/g)].map(([, path]) => path as string),
   ),
 );
-if (!PLACES.has("/hosts")) throw new Error("the manifests of the features have no address of the hosts");
+if (!PATHS.has("/hosts")) throw new Error("the manifests of the features have no address of the hosts");
 /** Names and URLs of all tested screens, including views with parameters and dialogs. */
-const SCREENS: [string, string][] = [
-  ...[...PLACES].map((path): [string, string] => [path, path]),
+const TESTED_SCREENS: [string, string][] = [
+  ...[...PATHS].map((path): [string, string] => [path, path]),
   ["start", "/"],
   ["host", `/hosts/${host.id}`],
   ["a new incident", "/incidents?dialog=incident"],
@@ -38,25 +38,25 @@ const SCREENS: [string, string][] = [
   ["audit", "/settings/audit"],
 ];
 
-for (const [name, path] of SCREENS)
+for (const [name, path] of TESTED_SCREENS)
   test(`${name}: accessible, and fits on a narrow screen, dark and light, in both languages`, async ({
     page,
   }) => {
-    const clean = watchConsole(page);
+    const expectNoErrors = recordConsoleErrors(page);
     await page.goto(path);
     await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
     await page.waitForLoadState("networkidle");
-    await accessible(page);
+    await expectAccessible(page);
     await page.emulateMedia({ colorScheme: "light" });
-    await accessible(page, COLOR_RULES);
+    await expectAccessible(page, COLOR_RULES);
     await page.setViewportSize({ width: 390, height: 844 });
-    await fitsSideways(page);
+    await expectNoSidewaysScroll(page);
     // Dispatch the event instead of a click, because a dialog may cover the button.
     await page.getByRole("button", { name: "中文", includeHidden: true }).dispatchEvent("click");
     await expect(page.locator("html")).toHaveAttribute("lang", "zh-CN");
     await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
-    await fitsSideways(page);
-    clean();
+    await expectNoSidewaysScroll(page);
+    expectNoErrors();
   });
 
 test("the language is kept when the page is loaded again", async ({ page }) => {
@@ -77,7 +77,7 @@ test("a missing page has an error message", async ({ page }) => {
 });
 
 test("a viewer sees pages without any action on a host", async ({ page, browser }) => {
-  await prove(page);
+  await reauthenticate(page);
   await page.goto("/settings/users");
   const name = `viewer-${Date.now()}`;
   await page.getByRole("textbox", { name: "Name" }).fill(name);
@@ -86,7 +86,7 @@ test("a viewer sees pages without any action on a host", async ({ page, browser 
   await page.getByRole("button", { name: "Add user" }).click();
   const link = await page.locator("code", { hasText: /login#/ }).innerText();
   const other = await browser.newContext({ storageState: { cookies: [], origins: [] } });
-  const visitor = steady(await other.newPage());
+  const visitor = retryAbortedLoads(await other.newPage());
   await visitor.goto(new URL(link.trim(), page.url()).href);
   await visitor.getByLabel("New password").fill("another long pass phrase");
   await visitor.getByLabel("Repeat password").fill("another long pass phrase");

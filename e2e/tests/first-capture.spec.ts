@@ -1,17 +1,17 @@
 import { copyFileSync, mkdirSync } from "node:fs";
 import type { Page } from "@playwright/test";
-import { accessible, watchConsole } from "../support/check";
-import { culprit, OUT, ROOT, thisHost } from "../support/platform";
+import { expectAccessible, recordConsoleErrors } from "../support/check";
+import { getLocalHost, OUTPUT_DIR, REPOSITORY_DIR, runCulprit } from "../support/platform";
 import { expect, test } from "../support/test";
 
 test.describe.configure({ mode: "serial" });
 
-const host = thisHost();
+const host = getLocalHost();
 let profile = "";
 
 test("a busy machine is captured live, from the list of commands to the flame graph", async ({ page }) => {
   test.setTimeout(180_000);
-  const clean = watchConsole(page);
+  const expectNoErrors = recordConsoleErrors(page);
   await page.goto(`/hosts/${host.id}`);
   await page.getByRole("button", { name: "Run demo load for 20 s" }).click();
   await page.getByRole("button", { name: "New capture" }).first().click();
@@ -25,9 +25,9 @@ test("a busy machine is captured live, from the list of commands to the flame gr
 
   await expect(page).toHaveURL(/\/captures\//);
   await expect(page.getByText("running").first()).toBeVisible({ timeout: 30_000 });
-  await page.screenshot({ path: `${OUT}/capture-live.png` });
+  await page.screenshot({ path: `${OUTPUT_DIR}/capture-live.png` });
   await expect.poll(async () => (await openCapture(page)).state, { timeout: 80_000 }).toBe("done");
-  await page.screenshot({ path: `${OUT}/capture-done.png` });
+  await page.screenshot({ path: `${OUTPUT_DIR}/capture-done.png` });
   await page.goto(`/runs/${(await openCapture(page)).runs[0]?.id}`);
   await expect(page.getByRole("heading", { name: `Run on ${host.name}` })).toBeVisible({ timeout: 60_000 });
   // All tabs together had 25,000 DOM nodes, which rendered slowly on shared CPUs.
@@ -35,9 +35,9 @@ test("a busy machine is captured live, from the list of commands to the flame gr
   await page.getByRole("link", { name: /On-CPU flame graph/ }).click();
   await expect(page.getByTestId("flame").locator("svg, canvas").first()).toBeVisible();
   profile = page.url();
-  await accessible(page);
-  await page.screenshot({ path: `${OUT}/profile.png` });
-  clean();
+  await expectAccessible(page);
+  await page.screenshot({ path: `${OUTPUT_DIR}/profile.png` });
+  expectNoErrors();
 });
 
 interface Capture {
@@ -115,8 +115,8 @@ test("the host's timeline has the capture, supports keys and links to the source
   await page.goto(`/hosts/${host.id}`);
   await expect(page.getByText("CPU busy").first()).toBeVisible();
   await expect(page.getByText(/Softirqs, per CPU/).first()).toBeVisible();
-  await accessible(page);
-  await page.screenshot({ path: `${OUT}/host.png` });
+  await expectAccessible(page);
+  await page.screenshot({ path: `${OUTPUT_DIR}/host.png` });
   await page.keyboard.press("w");
   await expect(page).toHaveURL(/[?&]t=\d+~\d+/);
   const zoomed = page.url();
@@ -156,7 +156,7 @@ test("the load of the machine has function names in its flame graph", async ({ p
   await expect(page.getByText(/Demo load runs for \d+ s more/)).toBeVisible();
   // Leave the page, because a rendering browser on this machine would dominate the profile.
   await page.goto("about:blank");
-  const output = culprit(
+  const output = runCulprit(
     "capture",
     "create",
     host.name,
@@ -168,7 +168,9 @@ test("the load of the machine has function names in its flame graph", async ({ p
     "--json",
   );
   const id = (JSON.parse(output) as Capture).runs[0]?.id ?? "";
-  const run = JSON.parse(culprit("run", "show", id, "--json")) as { profiles: { unknown_share: number }[] };
+  const run = JSON.parse(runCulprit("run", "show", id, "--json")) as {
+    profiles: { unknown_share: number }[];
+  };
   expect(run.profiles[0]?.unknown_share).toBeLessThan(0.6);
   await page.goto(`/runs/${id}`);
   await page.getByRole("link", { name: /On-CPU flame graph/ }).click();
@@ -182,10 +184,10 @@ test("the load of the machine has function names in its flame graph", async ({ p
   await search.fill("");
   await search.press("Escape");
   await page.mouse.move(0, 0);
-  await page.screenshot({ path: `${OUT}/profile-busy.png` });
+  await page.screenshot({ path: `${OUTPUT_DIR}/profile-busy.png` });
   // The README uses this screenshot.
   if (process.env.CULPRIT_FULL) {
-    mkdirSync(`${ROOT}/docs/images`, { recursive: true });
-    copyFileSync(`${OUT}/profile-busy.png`, `${ROOT}/docs/images/profile.png`);
+    mkdirSync(`${REPOSITORY_DIR}/docs/images`, { recursive: true });
+    copyFileSync(`${OUTPUT_DIR}/profile-busy.png`, `${REPOSITORY_DIR}/docs/images/profile.png`);
   }
 });

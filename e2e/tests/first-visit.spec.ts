@@ -1,12 +1,12 @@
-import { accessible, watchConsole } from "../support/check";
-import { LOGIN_URL, PASSWORD, STATE } from "../support/platform";
+import { expectAccessible, recordConsoleErrors } from "../support/check";
+import { LOGIN_URL, PASSWORD, SESSION_FILE } from "../support/platform";
 import { expect, test } from "../support/test";
 
 test("the printed link signs the first user in, once, and opens three entry points", async ({
   page,
   context,
 }) => {
-  const clean = watchConsole(page);
+  const expectNoErrors = recordConsoleErrors(page);
   expect(LOGIN_URL).toContain("/login#");
   await page.goto(LOGIN_URL);
   await page.getByLabel("New password").fill(PASSWORD);
@@ -15,9 +15,9 @@ test("the printed link signs the first user in, once, and opens three entry poin
   await expect(page.getByText("Capture this server")).toBeVisible();
   await expect(page.getByText("Open example recording")).toBeVisible();
   await expect(page.getByRole("link", { name: "Add host" }).first()).toBeVisible();
-  await accessible(page);
-  await context.storageState({ path: STATE });
-  clean();
+  await expectAccessible(page);
+  await context.storageState({ path: SESSION_FILE });
+  expectNoErrors();
 });
 
 test("the link does not work twice, and the password does", async ({ page }) => {

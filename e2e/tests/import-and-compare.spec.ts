@@ -1,6 +1,6 @@
 import type { Locator, Page } from "@playwright/test";
-import { accessible, watchConsole } from "../support/check";
-import { running } from "../support/platform";
+import { expectAccessible, recordConsoleErrors } from "../support/check";
+import { readProcessList } from "../support/platform";
 import { expect, test } from "../support/test";
 
 const BEFORE =
@@ -8,9 +8,9 @@ const BEFORE =
 const AFTER =
   "app;main;render;json 2000\napp;main;parse;count_quoted 2600\napp;main;fresh 400\napp;main;steady 5000\n";
 
-async function bring(page: Page, name: string, text: string): Promise<string> {
+async function importFile(page: Page, name: string, text: string): Promise<string> {
   const answer = await page.request.post("/api/v1/imports", {
-    headers: { "X-CSRF-Token": await csrf(page) },
+    headers: { "X-CSRF-Token": await fetchCsrfToken(page) },
     multipart: {
       file: { name: `${name}.folded`, mimeType: "text/plain", buffer: Buffer.from(text) },
       kind: "folded",
@@ -22,10 +22,10 @@ async function bring(page: Page, name: string, text: string): Promise<string> {
   return capture.runs[0]?.id ?? "";
 }
 
-const csrf = async (page: Page): Promise<string> =>
+const fetchCsrfToken = async (page: Page): Promise<string> =>
   ((await (await page.request.get("/api/v1/me")).json()) as { csrf: string }).csrf;
 
-async function profileOf(page: Page, run: string): Promise<string> {
+async function waitForProfile(page: Page, run: string): Promise<string> {
   let id = "";
   await expect
     .poll(
@@ -41,16 +41,16 @@ async function profileOf(page: Page, run: string): Promise<string> {
   return id;
 }
 
-const rgb = async (frame: Locator): Promise<number[]> =>
+const readFill = async (frame: Locator): Promise<number[]> =>
   ((await frame.locator("rect").getAttribute("fill")) ?? "").match(/\d+/g)?.map(Number) ?? [];
 
 test("growth is red, decrease blue, equality gray, and vanished paths are listed", {
   tag: "@no-capture",
 }, async ({ page }) => {
-  const clean = watchConsole(page);
+  const expectNoErrors = recordConsoleErrors(page);
   await page.goto("/");
-  const a = await profileOf(page, await bring(page, "before", BEFORE));
-  const b = await profileOf(page, await bring(page, "after", AFTER));
+  const a = await waitForProfile(page, await importFile(page, "before", BEFORE));
+  const b = await waitForProfile(page, await importFile(page, "after", AFTER));
   await page.goto(`/compare?ap=${a}&bp=${b}`);
   await page.getByRole("button", { name: "Compare", exact: true }).click();
   await expect(page).toHaveURL(/\/comparisons\//);
@@ -58,16 +58,16 @@ test("growth is red, decrease blue, equality gray, and vanished paths are listed
   const frame = (name: string) => flame.locator("g.frame", { hasText: new RegExp(`${name}$`) }).first();
   await expect(flame.locator("g.frame").first()).toBeVisible({ timeout: 30_000 });
   await expect(frame("count_quoted")).toBeVisible();
-  const [red = 0, , redBlue = 0] = await rgb(frame("count_quoted"));
-  const [blueRed = 0, , blue = 0] = await rgb(frame("json"));
-  const grey = await rgb(frame("steady"));
+  const [red = 0, , redBlue = 0] = await readFill(frame("count_quoted"));
+  const [blueRed = 0, , blue = 0] = await readFill(frame("json"));
+  const gray = await readFill(frame("steady"));
   expect(red).toBeGreaterThan(redBlue + 40);
   expect(blue).toBeGreaterThan(blueRed + 40);
-  expect(Math.max(...grey) - Math.min(...grey)).toBeLessThan(24);
+  expect(Math.max(...gray) - Math.min(...gray)).toBeLessThan(24);
   const vanished = page.getByRole("region", { name: "Only in A" });
   await expect(vanished.getByText(/gone/)).toBeVisible();
   await expect(page.getByRole("region", { name: "New in B" }).getByText(/fresh/)).toBeVisible();
-  await accessible(page);
+  await expectAccessible(page);
 
   await frame("steady").hover();
   await expect(page.getByTestId("detail")).toContainText("Gray: no more than chance");
@@ -79,7 +79,7 @@ test("growth is red, decrease blue, equality gray, and vanished paths are listed
   await vanished.getByRole("button", { name: /gone/ }).click();
   await expect(page).toHaveURL(/width=a/);
   await expect(frame("gone")).toBeVisible();
-  const [goneRed = 0, , goneBlue = 0] = await rgb(frame("gone"));
+  const [goneRed = 0, , goneBlue = 0] = await readFill(frame("gone"));
   expect(goneBlue).toBeGreaterThan(goneRed + 40);
   await page.goBack();
 
@@ -87,7 +87,7 @@ test("growth is red, decrease blue, equality gray, and vanished paths are listed
   await expect(page).toHaveURL(/swap=1/);
   await expect
     .poll(async () => {
-      const [red2 = 0, , blue2 = 0] = await rgb(frame("json"));
+      const [red2 = 0, , blue2 = 0] = await readFill(frame("json"));
       return red2 - blue2;
     })
     .toBeGreaterThan(40);
@@ -99,7 +99,7 @@ test("growth is red, decrease blue, equality gray, and vanished paths are listed
   await page.getByLabel("Requests of B").blur();
   await frame("json").hover();
   await expect(page.getByTestId("detail")).toContainText("A 40/req → B 40/req");
-  clean();
+  expectNoErrors();
 });
 
 test("a file that is no profile is refused with the next action", { tag: "@no-capture" }, async ({
@@ -107,7 +107,7 @@ test("a file that is no profile is refused with the next action", { tag: "@no-ca
 }) => {
   await page.goto("/");
   const answer = await page.request.post("/api/v1/imports", {
-    headers: { "X-CSRF-Token": await csrf(page) },
+    headers: { "X-CSRF-Token": await fetchCsrfToken(page) },
     multipart: {
       file: {
         name: "holiday.txt",
@@ -127,8 +127,8 @@ test("without workers a comparison waits as queued; it is drawn once they are ba
   tag: "@alone",
 }, async ({ page }) => {
   await page.goto("/");
-  const a = await profileOf(page, await bring(page, "left", BEFORE));
-  const pids = workers();
+  const a = await waitForProfile(page, await importFile(page, "left", BEFORE));
+  const pids = listWorkerGroups();
   for (const pid of pids) process.kill(pid, "SIGSTOP");
   try {
     await page.goto(`/compare?ap=${a}&bp=${a}`);
@@ -142,8 +142,8 @@ test("without workers a comparison waits as queued; it is drawn once they are ba
 });
 
 /** Return the negated PIDs of the workers that `up` lists; `kill` then signals the whole process group. */
-function workers(): number[] {
-  const leaders = Object.entries(running().processes as Record<string, { pid: number }>)
+function listWorkerGroups(): number[] {
+  const leaders = Object.entries(readProcessList().processes as Record<string, { pid: number }>)
     .filter(([name]) => name.startsWith("worker"))
     .map(([, entry]) => -entry.pid);
   expect(leaders.length).toBeGreaterThan(0);

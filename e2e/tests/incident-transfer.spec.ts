@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Page } from "@playwright/test";
-import { accessible, fitsSideways, watchConsole } from "../support/check";
-import { change, culprit, OUT, thisHost } from "../support/platform";
+import { expectAccessible, expectNoSidewaysScroll, recordConsoleErrors } from "../support/check";
+import { getLocalHost, OUTPUT_DIR, postAsUser, runCulprit } from "../support/platform";
 import { expect, test } from "../support/test";
 
 /**
@@ -9,7 +9,7 @@ import { expect, test } from "../support/test";
  * frame of that profile. The import must have the same artifacts and verdicts, and its pin must open that frame.
  */
 const STEP = "cpu-high-first-look/batch";
-const FILE = `${OUT}/incident.culprit.zip`;
+const FILE = `${OUTPUT_DIR}/incident.culprit.zip`;
 const EQUAL = /^(\d+) of \1 rule results equal$/;
 
 interface Pin {
@@ -28,12 +28,12 @@ interface Incident {
   steps: { key: string; verdict: string }[];
 }
 
-async function now(page: Page, id: string): Promise<Incident> {
+async function loadIncident(page: Page, id: string): Promise<Incident> {
   return (await (await page.request.get(`/api/v1/incidents/${id}`)).json()) as Incident;
 }
 
 /** Return the sorted lines `collector part sha256` of all artifacts of an incident. */
-async function digests(page: Page, incident: Incident): Promise<string[]> {
+async function listDigests(page: Page, incident: Incident): Promise<string[]> {
   const digestLines: string[] = [];
   for (const { run_id } of incident.runs) {
     const answer = await page.request.get(`/api/v1/runs/${run_id}`);
@@ -81,7 +81,7 @@ async function pinTime(page: Page, incident: Incident): Promise<void> {
   const [run] = incident.runs;
   if (!run) throw new Error("the incident has no run");
   const [from, to] = [run.from, run.to].map((at) => Date.parse(at) * 1e6) as [number, number];
-  await change(page, `/incidents/${incident.id}/pins`, {
+  await postAsUser(page, `/incidents/${incident.id}/pins`, {
     version: incident.version,
     kind: "range",
     ref: { run_id: run.run_id, host_id: run.host_id, metric: "cpu.total_busy_pct", from_ns: from, to_ns: to },
@@ -91,9 +91,9 @@ async function pinTime(page: Page, incident: Incident): Promise<void> {
 
 test("an exported incident has the same content after import", async ({ page }) => {
   test.setTimeout(180_000);
-  const clean = watchConsole(page);
-  const host = thisHost();
-  const output = culprit(
+  const expectNoErrors = recordConsoleErrors(page);
+  const host = getLocalHost();
+  const output = runCulprit(
     "capture",
     "create",
     host.name,
@@ -106,7 +106,7 @@ test("an exported incident has the same content after import", async ({ page }) 
   );
   const [run] = (JSON.parse(output) as { runs: { id: string }[] }).runs;
   const opened = JSON.parse(
-    culprit(
+    runCulprit(
       ...["incident", "create", "travels", "--host", host.name, "--run", run?.id ?? ""],
       ...["--playbook", "cpu-high-first-look", "--json"],
     ),
@@ -116,9 +116,9 @@ test("an exported incident has the same content after import", async ({ page }) 
   await expect(page.getByRole("heading", { name: /travels/ })).toBeVisible();
   await page.goto(`/profiles/${await waitForProfile(page, run?.id ?? "")}`);
   await pinFrame(page, opened.number);
-  await pinTime(page, await now(page, opened.id));
-  const [frame] = (await now(page, opened.id)).pins as [Pin];
-  culprit(
+  await pinTime(page, await loadIncident(page, opened.id));
+  const [frame] = (await loadIncident(page, opened.id)).pins as [Pin];
+  runCulprit(
     "incident",
     "verdict",
     String(opened.number),
@@ -142,7 +142,7 @@ test("an exported incident has the same content after import", async ({ page }) 
   ]);
   expect(file.suggestedFilename()).toBe(`incident-${opened.number}.culprit.zip`);
   await file.saveAs(FILE);
-  const before = await now(page, opened.id);
+  const before = await loadIncident(page, opened.id);
 
   await page.goto("/captures?dialog=import");
   const dialog = page.getByRole("dialog");
@@ -150,23 +150,23 @@ test("an exported incident has the same content after import", async ({ page }) 
     await page.locator('input[type="file"]').setInputFiles(name);
     await dialog.getByRole("button", { name: "Import", exact: true }).click();
   };
-  writeFileSync(`${OUT}/cut.culprit.zip`, readFileSync(FILE).subarray(0, 5000));
-  await bring(`${OUT}/cut.culprit.zip`);
+  writeFileSync(`${OUTPUT_DIR}/cut.culprit.zip`, readFileSync(FILE).subarray(0, 5000));
+  await bring(`${OUTPUT_DIR}/cut.culprit.zip`);
   await expect(dialog.getByRole("alert")).toContainText("damaged");
   await bring(FILE);
   await expect(page).toHaveURL(/\/incidents\/[0-9a-f-]{36}/);
   await expect(page.getByText(`where it was #${opened.number}`)).toBeVisible();
   await expect(page.getByText(EQUAL)).toBeVisible({ timeout: 45_000 });
-  await accessible(page);
-  await page.screenshot({ path: `${OUT}/imported.png` });
+  await expectAccessible(page);
+  await page.screenshot({ path: `${OUTPUT_DIR}/imported.png` });
 
   const id = /incidents\/([0-9a-f-]{36})/.exec(page.url())?.[1] ?? "";
-  const after = await now(page, id);
+  const after = await loadIncident(page, id);
   expect(id).not.toBe(opened.id);
   expect(after.steps.map((step) => [step.key, step.verdict])).toEqual(
     before.steps.map((step) => [step.key, step.verdict]),
   );
-  expect(await digests(page, after)).toEqual(await digests(page, before));
+  expect(await listDigests(page, after)).toEqual(await listDigests(page, before));
   expect(after.pins.map((pin) => [pin.kind, pin.snapshot.share])).toEqual(
     before.pins.map((pin) => [pin.kind, pin.snapshot.share]),
   );
@@ -183,11 +183,11 @@ test("an exported incident has the same content after import", async ({ page }) 
   await page.setViewportSize({ width: 390, height: 844 });
   await page.goto(`/incidents/${id}`);
   await expect(page.getByText(EQUAL)).toBeVisible();
-  await fitsSideways(page);
-  const again = JSON.parse(culprit("incident", "import", FILE, "--wait", "--json")) as {
+  await expectNoSidewaysScroll(page);
+  const again = JSON.parse(runCulprit("incident", "import", FILE, "--wait", "--json")) as {
     id: string;
     new: boolean;
   };
   expect(again).toMatchObject({ id, new: false });
-  clean();
+  expectNoErrors();
 });

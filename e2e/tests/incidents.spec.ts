@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import type { Page } from "@playwright/test";
-import { accessible, fitsSideways, watchConsole } from "../support/check";
+import { expectAccessible, expectNoSidewaysScroll, recordConsoleErrors } from "../support/check";
 import { formatInteractions, InteractionCounter, type Interactions } from "../support/interactions";
 import { FaultyHost } from "../support/lab";
-import { OUT } from "../support/platform";
+import { OUTPUT_DIR } from "../support/platform";
 import { expect, test } from "../support/test";
 
 /**
@@ -84,7 +84,7 @@ interface Incident {
   next: { step: string; tier: string; collectors: string[] } | null;
 }
 
-interface Way {
+interface InvestigationEffort {
   cause: string;
   /** Interactions since the page of the faulty host was opened; for a second cause, since the first fix. */
   fromSymptom: Interactions;
@@ -96,32 +96,32 @@ for (const story of STORIES) {
   const run = story.always || process.env.CULPRIT_FULL ? test : test.skip;
   run(story.name, async ({ page }) => {
     test.setTimeout(1_800_000 * story.causes.length);
-    const clean = watchConsole(page);
+    const expectNoErrors = recordConsoleErrors(page);
     const counter = await InteractionCounter.of(page);
     const host = await FaultyHost.start(story.lab, 7);
-    const ways: Way[] = [];
+    const ways: InvestigationEffort[] = [];
     try {
       await page.goto(`/hosts/${host.id}`);
       let symptom = await counter.total();
-      let opened = await open(page, counter);
+      let opened = await openIncident(page, counter);
       for (const [at, cause] of story.causes.entries()) {
         if (at > 0) {
           symptom = await counter.total();
           opened = symptom;
           await repeatSymptomStep(page);
         }
-        const hypothesis = await conclude(page, counter, cause);
+        const hypothesis = await settleCause(page, counter, cause);
         ways.push({
           cause,
           fromSymptom: await counter.since(symptom),
           fromIncident: await counter.since(opened),
         });
-        await prove(page, host, cause, hypothesis);
+        await verifyFix(page, host, cause, hypothesis);
       }
       // The verification captures for about ten minutes before it has an outcome; the short run does not wait.
-      if (process.env.CULPRIT_FULL) await close(page);
-      await page.screenshot({ path: `${OUT}/incident-${story.lab[0]}.png`, fullPage: true });
-      clean();
+      if (process.env.CULPRIT_FULL) await resolveIncident(page);
+      await page.screenshot({ path: `${OUTPUT_DIR}/incident-${story.lab[0]}.png`, fullPage: true });
+      expectNoErrors();
     } finally {
       await host.end();
     }
@@ -129,19 +129,22 @@ for (const story of STORIES) {
       console.log(
         `${cause}: named after ${formatInteractions(fromSymptom)}; in the incident ${formatInteractions(fromIncident)}`,
       );
-    writeFileSync(`${OUT}/way-${story.lab.join("-")}.json`, JSON.stringify({ story: story.name, ways }));
+    writeFileSync(
+      `${OUTPUT_DIR}/way-${story.lab.join("-")}.json`,
+      JSON.stringify({ story: story.name, ways }),
+    );
   });
 }
 
-const number = (page: Page): string => page.url().match(/incidents\/([0-9a-f-]+)/)?.[1] ?? "";
+const incidentIdOf = (page: Page): string => page.url().match(/incidents\/([0-9a-f-]+)/)?.[1] ?? "";
 
-async function now(page: Page): Promise<Incident> {
-  const answer = await page.request.get(`/api/v1/incidents/${number(page)}`);
+async function loadIncident(page: Page): Promise<Incident> {
+  const answer = await page.request.get(`/api/v1/incidents/${incidentIdOf(page)}`);
   return (await answer.json()) as Incident;
 }
 
 /** Diagnose the host and create an incident from the result; return the interactions until its creation. */
-async function open(page: Page, counter: InteractionCounter): Promise<Interactions> {
+async function openIncident(page: Page, counter: InteractionCounter): Promise<Interactions> {
   await page.getByRole("button", { name: "Diagnose", exact: true }).first().click();
   await page.getByRole("dialog").getByRole("button", { name: "Diagnose", exact: true }).click();
   await expect(page).toHaveURL(/\/diagnoses\//);
@@ -156,20 +159,22 @@ async function open(page: Page, counter: InteractionCounter): Promise<Interactio
   await page.getByRole("dialog").getByRole("button", { name: "Start investigating" }).click();
   await expect(page.getByText("investigating").first()).toBeVisible();
   await counter.exclude(async () => {
-    await accessible(page);
-    await fitsSideways(page);
+    await expectAccessible(page);
+    await expectNoSidewaysScroll(page);
   });
   return opened;
 }
 
 /** Repeat the symptom step, which the incident offers after a verified fix in case of a second cause. */
 async function repeatSymptomStep(page: Page): Promise<void> {
-  const before = (await now(page)).runs.filter((run) => run.role === "evidence").length;
+  const before = (await loadIncident(page)).runs.filter((run) => run.role === "evidence").length;
   await page.getByRole("button", { name: "Repeat the symptom step" }).click();
   await expect
     .poll(
       async () =>
-        (await now(page)).runs.filter((run) => run.role === "evidence" && HOME.includes(run.state)).length,
+        (await loadIncident(page)).runs.filter(
+          (run) => run.role === "evidence" && STORED_STATES.includes(run.state),
+        ).length,
       {
         timeout: 60_000,
       },
@@ -177,40 +182,47 @@ async function repeatSymptomStep(page: Page): Promise<void> {
     .toBeGreaterThan(before);
 }
 
-const HOME = ["done", "partial"];
-const ENDED = [...HOME, "failed", "canceled", "expired"];
-const STRONG = /^(direct|mechanism)$/;
+const STORED_STATES = ["done", "partial"];
+const ENDED_STATES = [...STORED_STATES, "failed", "canceled", "expired"];
+const STRONG_EVIDENCE = /^(direct|mechanism)$/;
 const MAX_STEPS = 6;
 
 /** Return the hypothesis of a cause that the most steps support, or undefined. */
-const best = (incident: Incident, cause: string): Hypothesis | undefined =>
+const findBestHypothesis = (incident: Incident, cause: string): Hypothesis | undefined =>
   incident.hypotheses
     .filter((item) => item.cause === cause && item.supports.length)
     .sort((a, b) => b.supports.length - a.supports.length)[0];
 
 /** Return whether all captures have ended and the step has a verdict, or another step is next. */
-function answered(incident: Incident, key: string): boolean {
+function isAnswered(incident: Incident, key: string): boolean {
   const step = incident.steps.find((item) => item.key === key);
-  const over = incident.runs.every((run) => ENDED.includes(run.state));
+  const over = incident.runs.every((run) => ENDED_STATES.includes(run.state));
   return over && (step?.verdict !== "not_collected" || incident.next?.step !== key);
 }
 
 /** Run proposed steps until the cause has direct or mechanism evidence; return its hypothesis. */
 async function investigate(page: Page, cause: string): Promise<Hypothesis> {
-  await expect.poll(async () => best(await now(page), cause)?.key, { timeout: 60_000 }).toBeTruthy();
+  await expect
+    .poll(async () => findBestHypothesis(await loadIncident(page), cause)?.key, { timeout: 60_000 })
+    .toBeTruthy();
   for (let taken = 0; taken < MAX_STEPS; taken++) {
-    const { next } = await now(page);
-    const hypothesis = best(await now(page), cause) as Hypothesis;
-    if (STRONG.test(hypothesis.strength) || !next?.collectors.length || next.tier === "ptrace") break;
+    const { next } = await loadIncident(page);
+    const hypothesis = findBestHypothesis(await loadIncident(page), cause) as Hypothesis;
+    if (STRONG_EVIDENCE.test(hypothesis.strength) || !next?.collectors.length || next.tier === "ptrace")
+      break;
     await page.getByRole("region", { name: "Next step" }).getByRole("button", { name: /^Run/ }).click();
-    await expect.poll(async () => answered(await now(page), next.step), { timeout: 120_000 }).toBe(true);
+    await expect
+      .poll(async () => isAnswered(await loadIncident(page), next.step), { timeout: 120_000 })
+      .toBe(true);
   }
-  await expect.poll(async () => best(await now(page), cause)?.strength).toMatch(STRONG);
-  return best(await now(page), cause) as Hypothesis;
+  await expect
+    .poll(async () => findBestHypothesis(await loadIncident(page), cause)?.strength)
+    .toMatch(STRONG_EVIDENCE);
+  return findBestHypothesis(await loadIncident(page), cause) as Hypothesis;
 }
 
 /** Collect evidence for a cause, test that a verdict needs a pin, set a verdict with a pin, and mark it as likely. */
-async function conclude(page: Page, counter: InteractionCounter, cause: string): Promise<Hypothesis> {
+async function settleCause(page: Page, counter: InteractionCounter, cause: string): Promise<Hypothesis> {
   const hypothesis = await investigate(page, cause);
   const step = hypothesis.supports[0] as string;
   await page.locator(`[id="step-${step}"]`).click();
@@ -226,7 +238,7 @@ async function conclude(page: Page, counter: InteractionCounter, cause: string):
     await expect(dialog).toBeHidden();
   });
 
-  const pins = (await now(page)).pins.length;
+  const pins = (await loadIncident(page)).pins.length;
   await page.keyboard.press("e");
   await expect(page.getByRole("tab", { name: new RegExp(`^Pinned\\s*${pins + 1}$`) })).toBeVisible();
   await give.click();
@@ -234,25 +246,27 @@ async function conclude(page: Page, counter: InteractionCounter, cause: string):
   await expect(dialog).toBeHidden();
 
   await counter.exclude(async () => {
-    await decide(page, hypothesis, "Confirm");
+    await setHypothesisState(page, hypothesis, "Confirm");
     await expect(page.getByRole("alert").first()).toContainText(/before and after|comparison|verified/i);
   });
-  await decide(page, hypothesis, "Mark as likely");
-  await expect.poll(async () => of(await now(page), hypothesis).state).toBe("likely");
+  await setHypothesisState(page, hypothesis, "Mark as likely");
+  await expect
+    .poll(async () => findCurrentHypothesis(await loadIncident(page), hypothesis).state)
+    .toBe("likely");
   return hypothesis;
 }
 
-const of = (incident: Incident, hypothesis: Hypothesis): Hypothesis =>
+const findCurrentHypothesis = (incident: Incident, hypothesis: Hypothesis): Hypothesis =>
   incident.hypotheses.find((item) => item.key === hypothesis.key) as Hypothesis;
 
-async function decide(page: Page, hypothesis: Hypothesis, how: string): Promise<void> {
+async function setHypothesisState(page: Page, hypothesis: Hypothesis, how: string): Promise<void> {
   const branch = page.locator("li", { has: page.getByText(hypothesis.summary.en, { exact: true }) }).first();
   await branch.getByRole("button", { name: /^State:/ }).click();
   await page.getByRole("menuitem", { name: how }).click();
 }
 
 /** Plan a fix, measure before it, apply it, and with CULPRIT_FULL wait for its verification and confirm the cause. */
-async function prove(page: Page, host: FaultyHost, cause: string, hypothesis: Hypothesis): Promise<void> {
+async function verifyFix(page: Page, host: FaultyHost, cause: string, hypothesis: Hypothesis): Promise<void> {
   const likely = page.locator('li[data-kind="cause"]', { has: page.getByText("Likely", { exact: true }) });
   await likely.getByRole("button", { name: "Plan a fix" }).click();
   const dialog = page.getByRole("dialog");
@@ -272,13 +286,15 @@ async function prove(page: Page, host: FaultyHost, cause: string, hypothesis: Hy
     return;
   }
   await expect(fix.getByText("The fix worked")).toBeVisible({ timeout: 1_000_000 });
-  await page.screenshot({ path: `${OUT}/verified-${cause}.png`, fullPage: true });
-  await decide(page, hypothesis, "Confirm");
-  await expect.poll(async () => of(await now(page), hypothesis).state).toBe("confirmed");
+  await page.screenshot({ path: `${OUTPUT_DIR}/verified-${cause}.png`, fullPage: true });
+  await setHypothesisState(page, hypothesis, "Confirm");
+  await expect
+    .poll(async () => findCurrentHypothesis(await loadIncident(page), hypothesis).state)
+    .toBe("confirmed");
 }
 
 /** Change the state up to resolved; waive open steps or dismiss their playbooks with a reason. */
-async function close(page: Page): Promise<void> {
+async function resolveIncident(page: Page): Promise<void> {
   const dialog = page.getByRole("dialog");
   for (const to of ["Mark as identified", "Mark as mitigated"]) {
     await page.getByRole("button", { name: to }).click();
@@ -287,17 +303,21 @@ async function close(page: Page): Promise<void> {
   }
   await page.getByRole("button", { name: "Resolve" }).click();
   await dialog.getByRole("button", { name: "Resolve" }).click();
-  if ((await now(page)).gaps.length > 0) {
+  if ((await loadIncident(page)).gaps.length > 0) {
     await expect(dialog.getByRole("alert")).toBeVisible();
-    for (let left = (await now(page)).gaps.length; left > 0; left = (await now(page)).gaps.length) {
+    for (
+      let left = (await loadIncident(page)).gaps.length;
+      left > 0;
+      left = (await loadIncident(page)).gaps.length
+    ) {
       const book = dialog.getByRole("list", { name: "Open steps" }).getByRole("listitem").first();
       await book.getByRole("textbox").fill("the verified fix answers it");
       // The playbook of the cause cannot be dismissed, so its steps are waived; other playbooks are dismissed.
       const dismiss = book.getByRole("button", { name: "Dismiss playbook" });
       await ((await dismiss.count()) > 0 ? dismiss : book.getByRole("button", { name: /^Waive \d/ })).click();
-      await expect.poll(async () => (await now(page)).gaps.length).toBeLessThan(left);
+      await expect.poll(async () => (await loadIncident(page)).gaps.length).toBeLessThan(left);
     }
     await dialog.getByRole("button", { name: "Resolve" }).click();
   }
-  await expect.poll(async () => (await now(page)).state).toBe("resolved");
+  await expect.poll(async () => (await loadIncident(page)).state).toBe("resolved");
 }

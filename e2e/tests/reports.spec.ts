@@ -1,7 +1,14 @@
 import { pathToFileURL } from "node:url";
-import { accessible, watchConsole } from "../support/check";
-import { change, culprit, OUT, PASSWORD, prove, thisHost } from "../support/platform";
-import { expect, steady, test } from "../support/test";
+import { expectAccessible, recordConsoleErrors } from "../support/check";
+import {
+  getLocalHost,
+  OUTPUT_DIR,
+  PASSWORD,
+  postAsUser,
+  reauthenticate,
+  runCulprit,
+} from "../support/platform";
+import { expect, retryAbortedLoads, test } from "../support/test";
 
 /**
  * Title with HTML. The test writes a report of an incident, previews, freezes and approves it as a second user, shares
@@ -13,10 +20,10 @@ test("a report is frozen, approved, and read without an account and without a ne
   tag: "@no-capture",
 }, async ({ page, browser }) => {
   test.setTimeout(180_000);
-  const clean = watchConsole(page);
-  const host = thisHost();
+  const expectNoErrors = recordConsoleErrors(page);
+  const host = getLocalHost();
   const incident = JSON.parse(
-    culprit("incident", "create", `slow ${HOSTILE}`, "--host", host.name, "--json"),
+    runCulprit("incident", "create", `slow ${HOSTILE}`, "--host", host.name, "--json"),
   ) as { id: string };
 
   await page.goto(`/incidents/${incident.id}`);
@@ -31,13 +38,13 @@ test("a report is frozen, approved, and read without an account and without a ne
   await page.getByRole("button", { name: "Freeze version" }).click();
   const version = page.getByRole("article", { name: "Version 1" });
   await expect(version).toContainText("not approved");
-  await accessible(page);
+  await expectAccessible(page);
 
   const name = `second-${Date.now()}`;
-  await prove(page);
-  const { login_link } = await change(page, "/users", { name, role: "oncall" });
+  await reauthenticate(page);
+  const { login_link } = await postAsUser(page, "/users", { name, role: "oncall" });
   const second = await browser.newContext({ storageState: { cookies: [], origins: [] } });
-  const other = steady(await second.newPage());
+  const other = retryAbortedLoads(await second.newPage());
   await other.goto(String(login_link));
   await other.getByLabel("New password").fill(PASSWORD);
   await other.getByLabel("Repeat password").fill(PASSWORD);
@@ -60,11 +67,11 @@ test("a report is frozen, approved, and read without an account and without a ne
     page.waitForEvent("download"),
     version.getByRole("link", { name: "HTML" }).click(),
   ]);
-  await kept.saveAs(`${OUT}/report.html`);
-  clean();
+  await kept.saveAs(`${OUTPUT_DIR}/report.html`);
+  expectNoErrors();
 
   const stranger = await browser.newContext({ storageState: { cookies: [], origins: [] } });
-  const shared = steady(await stranger.newPage());
+  const shared = retryAbortedLoads(await stranger.newPage());
   const troubles: string[] = [];
   shared.on("console", (message) => message.type() === "error" && troubles.push(message.text()));
   const path = new globalThis.URL(String(link)).pathname;
@@ -77,14 +84,14 @@ test("a report is frozen, approved, and read without an account and without a ne
   expect(troubles.filter((text) => !text.includes("'allow-scripts' permission is not set"))).toEqual([]);
   const mirror = await stranger.newPage();
   await mirror.setContent(await (await stranger.request.get(path)).text());
-  await accessible(mirror);
+  await expectAccessible(mirror);
 
   await stranger.setOffline(true);
   const requestedUrls: string[] = [];
   const file = await stranger.newPage();
-  const quiet = watchConsole(file);
+  const quiet = recordConsoleErrors(file);
   file.on("request", (request) => requestedUrls.push(request.url()));
-  await file.goto(pathToFileURL(`${OUT}/report.html`).href);
+  await file.goto(pathToFileURL(`${OUTPUT_DIR}/report.html`).href);
   await expect(file.getByRole("heading", { name: "Evidence chain" })).toBeVisible();
   expect(requestedUrls.filter((url) => !url.startsWith("file:"))).toEqual([]);
   quiet();

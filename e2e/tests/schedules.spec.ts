@@ -1,18 +1,19 @@
-import { accessible, watchConsole } from "../support/check";
-import { culprit, OUT, thisHost } from "../support/platform";
+import { expectAccessible, recordConsoleErrors } from "../support/check";
+import { getLocalHost, OUTPUT_DIR, runCulprit } from "../support/platform";
 import { expect, test } from "../support/test";
 
-const host = thisHost();
+const host = getLocalHost();
 
 /** Return the time in UTC after some seconds. */
-const soon = (seconds: number): string => new Date(Date.now() + seconds * 1000).toISOString().slice(0, 19);
+const utcTimeIn = (seconds: number): string =>
+  new Date(Date.now() + seconds * 1000).toISOString().slice(0, 19);
 
 test("a schedule starts a capture, and its record links to it", async ({ page }) => {
-  const clean = watchConsole(page);
+  const expectNoErrors = recordConsoleErrors(page);
   const name = `once-${Date.now()}`;
   const schedule = JSON.parse(
-    culprit(
-      ...["schedule", "create", name, "--at", soon(10), "--zone", "UTC", "--host", host.name],
+    runCulprit(
+      ...["schedule", "create", name, "--at", utcTimeIn(10), "--zone", "UTC", "--host", host.name],
       ...[
         "--plan",
         "custom",
@@ -29,13 +30,13 @@ test("a schedule starts a capture, and its record links to it", async ({ page })
   await page.goto(`/schedules?schedule=${schedule.id}`);
   const past = page.getByRole("region", { name: "History" });
   await expect(past.getByText("started")).toBeVisible({ timeout: 45_000 });
-  await accessible(page);
-  await page.screenshot({ path: `${OUT}/schedule.png` });
+  await expectAccessible(page);
+  await page.screenshot({ path: `${OUTPUT_DIR}/schedule.png` });
   await past.getByRole("link", { name: /^#/ }).click();
   await expect(page).toHaveURL(/\/captures\//);
   await expect(page.getByText("nightly check").first()).toBeVisible();
   await expect(page.getByText("done", { exact: true }).first()).toBeVisible({ timeout: 60_000 });
-  clean();
+  expectNoErrors();
 });
 
 test("the preview follows the cron fields, and the header shows who is on call", {
@@ -55,5 +56,5 @@ test("the preview follows the cron fields, and the header shows who is on call",
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").getByRole("button", { name: "Add rotation" }).click();
   await expect(page.getByRole("link", { name: /^On call: .*admin/ })).toBeVisible();
-  await page.screenshot({ path: `${OUT}/oncall.png` });
+  await page.screenshot({ path: `${OUTPUT_DIR}/oncall.png` });
 });

@@ -1,7 +1,7 @@
 import type { Page } from "@playwright/test";
-import { accessible, watchConsole } from "../support/check";
-import { OUT } from "../support/platform";
-import { IdentityProvider, NAME } from "../support/provider";
+import { expectAccessible, recordConsoleErrors } from "../support/check";
+import { OUTPUT_DIR } from "../support/platform";
+import { IdentityProvider, PROVIDER_NAME } from "../support/provider";
 import { expect, test } from "../support/test";
 
 test.use({ storageState: { cookies: [], origins: [] } });
@@ -15,29 +15,30 @@ test.afterAll(async () => {
 });
 
 /** Watch the console and block HTTPS requests: the provider's pages load an external font; its errors are ignored. */
-const watched = async (page: Page): Promise<() => void> => {
+const watchPage = async (page: Page): Promise<() => void> => {
   await page.route(/^https:/, (route) => route.abort());
-  return watchConsole(page, /status of 401|ERR_FAILED|ERR_NETWORK_CHANGED/);
+  return recordConsoleErrors(page, /status of 401|ERR_FAILED|ERR_NETWORK_CHANGED/);
 };
-const leave = (page: Page) => page.getByRole("button", { name: `Sign in with ${NAME}` }).click();
-const main = (page: Page) => page.getByRole("navigation", { name: "Main" });
-const role = async (page: Page) =>
+const clickSignIn = (page: Page) =>
+  page.getByRole("button", { name: `Sign in with ${PROVIDER_NAME}` }).click();
+const mainNavigation = (page: Page) => page.getByRole("navigation", { name: "Main" });
+const readRole = async (page: Page) =>
   ((await (await page.request.get("/api/v1/me")).json()) as { name: string; role: string }).role;
 
 test("a user signs in at the provider, with the role of their group, and out of both", {
   tag: "@no-capture",
 }, async ({ page }) => {
-  const clean = await watched(page);
+  const expectNoErrors = await watchPage(page);
   provider.groups({ lena: ["sre", "dev"] });
   await page.goto("/fleet");
   await expect(page).toHaveURL(/\/login/);
-  await accessible(page);
-  await page.screenshot({ path: `${OUT}/sign-in.png` });
-  await leave(page);
+  await expectAccessible(page);
+  await page.screenshot({ path: `${OUTPUT_DIR}/sign-in.png` });
+  await clickSignIn(page);
   await provider.signIn(page, "lena");
   await expect(page).toHaveURL(/\/fleet/);
-  await expect(main(page)).toBeVisible();
-  expect(await role(page)).toBe("oncall");
+  await expect(mainNavigation(page)).toBeVisible();
+  expect(await readRole(page)).toBe("oncall");
   await page.goto("/settings");
   await expect(page.getByText(/identity provider/i).first()).toBeVisible();
   await expect(page.getByLabel("New password")).toHaveCount(0);
@@ -50,40 +51,40 @@ test("a user signs in at the provider, with the role of their group, and out of 
   expect((await page.request.get("/api/v1/me")).status()).toBe(401);
 
   provider.groups({ lena: ["dev"] });
-  await leave(page);
+  await clickSignIn(page);
   await provider.signIn(page, "lena");
-  await expect(main(page)).toBeVisible();
-  expect(await role(page), "a group that is gone takes its role along").toBe("viewer");
-  clean();
+  await expect(mainNavigation(page)).toBeVisible();
+  expect(await readRole(page), "a group that is gone takes its role along").toBe("viewer");
+  expectNoErrors();
 });
 
 test("a user whose groups have no role is refused with the reason", { tag: "@no-capture" }, async ({
   page,
 }) => {
-  const clean = await watched(page);
+  const expectNoErrors = await watchPage(page);
   provider.groups({ mallory: ["guests"] });
   await page.goto("/login");
-  await leave(page);
+  await clickSignIn(page);
   await provider.signIn(page, "mallory");
   await expect(page).toHaveURL(/\/login/);
   await expect(
     page.getByText("None of your groups is mapped to a role. Ask an admin which group you need."),
   ).toBeVisible();
-  await accessible(page);
-  await page.screenshot({ path: `${OUT}/sign-in-refused.png` });
+  await expectAccessible(page);
+  await page.screenshot({ path: `${OUTPUT_DIR}/sign-in-refused.png` });
   expect((await page.request.get("/api/v1/me")).status()).toBe(401);
-  clean();
+  expectNoErrors();
 });
 
 test("a user who cancels at the provider returns to the login page", { tag: "@no-capture" }, async ({
   page,
 }) => {
-  const clean = await watched(page);
+  const expectNoErrors = await watchPage(page);
   await page.goto("/login");
-  await leave(page);
+  await clickSignIn(page);
   await page.waitForURL((url) => url.origin === provider.issuer);
   await page.getByRole("link", { name: /Cancel/ }).click();
   await expect(page).toHaveURL(/\/login/);
   await expect(page.getByRole("alert").first()).toBeVisible();
-  clean();
+  expectNoErrors();
 });
