@@ -14,17 +14,19 @@ from pathlib import Path
 import nox
 from culprit.launcher.install import locked_packages as install
 from culprit.launcher.install import native_reader
-from culprit.launcher.paths import FRONTEND, ROOT, VENV, python_path
+from culprit.launcher.paths import FRONTEND, ROOT, VENV, build_python_path
 from culprit.launcher.progress import Progress
 
 from tools.checks import compose_rules, e2e, packages
+from tools.checks.containers import base_images, build_image, helm_chart, run_roles
 
 RESULTS = ROOT / ".test-results"
 COMPOSE = ROOT / "tools" / "compose"
 OPENAPI = ROOT / "tools" / "openapi"
+ALERTS = ROOT / "examples" / "prometheus"
 # Settings of a platform that this shell configures are not settings of the tests.
 FOREIGN = ("CULPRIT_", "DATABASE_URL", "REDIS_URL", "S3_")
-PASSED_ON = ("CULPRIT_TEST_",)
+PASSED_ON = ("CULPRIT_TEST_", "CULPRIT_FUZZ_")
 # Most of its time a test waits: for a host, a process or a limit.
 WORKERS = 2 * (os.cpu_count() or 1)
 #: Tests that state shares of time. They run before the others, because they keep all CPUs busy and need them too.
@@ -42,7 +44,7 @@ for name in list(os.environ):
 # Without bytecode each process of a test would compile again what it imports.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ["PATH"] = f"{VENV / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-os.environ["PYTHONPATH"] = python_path()
+os.environ["PYTHONPATH"] = build_python_path()
 RESULTS.mkdir(exist_ok=True)
 
 
@@ -53,11 +55,11 @@ def require_programs(session: nox.Session, programs: tuple[str, ...]) -> None:
         session.error(f"missing programs, run: {command}")
 
 
-def node_environment(*projects: Path) -> dict[str, str]:
+def build_node_environment(*projects: Path) -> dict[str, str]:
     """Install the npm packages of `projects` from their lock files; returns an environment with Node on the PATH."""
     for project in projects:
         install.install_node_modules(project, Progress(), dev=True)
-    return install.node_environment() | {"PYTHONPATH": python_path()}
+    return install.build_node_environment() | {"PYTHONPATH": build_python_path()}
 
 
 def selected_paths(session: nox.Session) -> list[str]:
@@ -112,8 +114,14 @@ def layers(session: nox.Session) -> None:
 
 @nox.session
 def containers(session: nox.Session) -> None:
-    """Lint of the Dockerfile; the compose file against its schema and the project's rules."""
-    env = node_environment(COMPOSE)
+    """Lint of the Dockerfile; compose file, Helm chart and alerts against schemas and rules; with `--full` the image.
+
+    The image is built with buildah, and all of its roles run as its user. helm and kubeconform are built once per
+    machine, which takes minutes.
+    """
+    full = "--full" in session.posargs
+    require_programs(session, ("promtool", *(("buildah", "debootstrap") if full else ())))
+    env = build_node_environment(COMPOSE)
     session.run("hadolint", "Dockerfile")
     with session.chdir(COMPOSE):
         dclint = ["node_modules/.bin/dclint", "-c", "dclint.json", str(ROOT / "docker-compose.yml")]
@@ -123,6 +131,20 @@ def containers(session: nox.Session) -> None:
     ]
     dockerfile = (ROOT / "Dockerfile").read_text("utf-8")
     problems += [f"Dockerfile: {image}" for image in compose_rules.find_unpinned_images(dockerfile)]
+    with session.chdir(ALERTS):
+        session.run("promtool", "check", "rules", "alerts.yaml", external=True)
+        session.run("promtool", "test", "rules", "alerts_test.yaml", external=True)
+    try:
+        programs = helm_chart.ensure_programs()
+        if programs is None:
+            session.log("the Helm chart is not checked: helm and kubeconform need Go 1.26 or newer")
+        else:
+            problems += [f"examples/helm: {fault}" for fault in helm_chart.check_chart(*programs)]
+        if full:
+            for line in run_roles.check_roles(build_image.build_image()):
+                session.log(line)
+    except base_images.ContainerError as error:
+        problems.append(str(error))
     if problems:
         session.error("\n".join(problems))
 
@@ -145,7 +167,7 @@ def native(session: nox.Session) -> None:
 def frontend(session: nox.Session) -> None:
     """Generated client, lint, layers, types, tests and the build of the interface."""
     paths = selected_paths(session)
-    env = node_environment(FRONTEND) if paths else node_environment(FRONTEND, OPENAPI)
+    env = build_node_environment(FRONTEND) if paths else build_node_environment(FRONTEND, OPENAPI)
     if not paths:
         with session.chdir(OPENAPI):
             session.run("node", "generate.mjs", "--check", env=env, external=True)
@@ -185,7 +207,7 @@ def server(session: nox.Session) -> None:
     full = "--full" in session.posargs
     slow = ("debootstrap",) if full else ()
     require_programs(session, (*packages.HOST_TOOLS, *packages.VARIANTS, *packages.LAB, *slow))
-    node_environment(packages.OIDC)
+    build_node_environment(packages.OIDC)
     native_reader.install_native_reader(Progress())
     # A worker takes whole files, in the order of conftest.py: the longest first.
     run_pytest(session, "thread_time.xml", *ALONE)
@@ -199,14 +221,14 @@ def server(session: nox.Session) -> None:
 def journeys(session: nox.Session) -> None:
     """Journeys in Chromium through a platform that this session starts and stops."""
     require_programs(session, (*packages.HOST_TOOLS, e2e.BROWSER))
-    env = node_environment(e2e.E2E, packages.OIDC)
+    env = build_node_environment(e2e.E2E, packages.OIDC)
     with session.chdir(e2e.E2E):
         session.run("node_modules/.bin/tsc", "--noEmit", env=env, external=True)
     specs = [Path(path).name for path in selected_paths(session)]
     last_failed = ["--last-failed"] if "--rerun-failed" in session.posargs else []
     if not last_failed:  # Playwright keeps there what failed last
         shutil.rmtree(RESULTS / "e2e", ignore_errors=True)
-    with e2e.running_platform(RESULTS, full="--full" in session.posargs) as platform:
+    with e2e.run_platform(RESULTS, full="--full" in session.posargs) as platform:
         failed = e2e.run_stages(RESULTS, specs, last_failed, env | platform)
     if failed:
         session.error(f"failed: {', '.join(failed)}")

@@ -33,6 +33,7 @@ STAGES = {
     "journeys": ("journeys", "no capture"),
     "everywhere": ("everywhere",),
     "alone": ("alone",),
+    "hostile": ("hostile",),
 }
 READY_TIMEOUT_S = 300.0
 STOP_SIGNALS = ((int(signal.SIGTERM), 40.0),)
@@ -83,7 +84,7 @@ def run_stages(
 
 
 @contextmanager
-def running_platform(results: Path, *, full: bool) -> Iterator[dict[str, str]]:
+def run_platform(results: Path, *, full: bool) -> Iterator[dict[str, str]]:
     """Run `./culprit up` with a home of its own; yields the environment of the journeys. Raises RuntimeError.
 
     The logs of the platform are copied to `results/e2e/platform`, the home is removed.

@@ -45,6 +45,8 @@ PACKAGES = {
     "mkfs.btrfs": "btrfs-progs",
     "ethtool": "ethtool",
     "musl-gcc": "musl-tools",
+    "promtool": "prometheus",
+    "buildah": "buildah",
 }
 HOST_TOOLS = ("sshd", "ssh", "perf", "iostat", "numastat", "busybox", "ip")
 # Variants of login shell, awk, root access and C library on hosts, and a program that sets the wall clock.
@@ -145,7 +147,9 @@ def _run_apt(packages: list[str]) -> bool:
     # Runlevel 1 starts no services, so those of a package are not started.
     environment = dict(os.environ) | {"DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1", "LC_ALL": "C"}
     update = ["apt-get", "-q", "update"]
-    install = ["apt-get", "-q", "-y", "--no-install-recommends", "install", *packages]
+    # Another session may be installing packages at the same time.
+    wait = ["-o", f"DPkg::Lock::Timeout={INSTALL_TIMEOUT_S // 2}"]
+    install = ["apt-get", "-q", "-y", *wait, "--no-install-recommends", "install", *packages]
     for command in (install, update, install):
         done = subprocess.run(
             child_processes.guard_command(command), env=environment, capture_output=True, check=False,

@@ -31,7 +31,7 @@ MAX_SUBJECT = 72
 COMPOUNDS = frozenset({("not", "found"), ("nothing", "found")})
 #: Recorded output, generated files and what other projects wrote.
 FROZEN = re.compile(
-    r"(^|/)(fixtures?|golden|node_modules|licenses)/|package-lock\.json$|uv\.lock$|schema\.d\.ts$|server\.(en|zh)\.json$"
+    r"(^|/)(fixtures?|golden|node_modules|licenses)/|package-lock\.json$|uv\.lock$|schema\.d\.ts$|server\.[a-z]+\.(en|zh)\.json$"
     r"|^tools/checks/words\.yaml$|^tools/checks/word_lint\.py$|^docs/(score|status|rules|causes)\.|^examples/|\.d\.ts$"
 )
 
