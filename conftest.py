@@ -1,8 +1,11 @@
 """For all tests of this repository."""
 
 import gc
+import os
 import signal
-from collections.abc import Generator
+import subprocess
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack
 
 import pytest
 from hypothesis import settings
@@ -46,3 +49,15 @@ def seconds(item: pytest.Item) -> float:
     """Approximate duration of the file of a test; 0 without the mark `long`."""
     mark = item.get_closest_marker("long")
     return mark.args[0] if mark else 0.0
+
+
+@pytest.fixture
+def busy_cpus() -> Iterator[None]:
+    """Keep every CPU busy at the lowest priority: a recording can lose how an idle CPU begins to work."""
+    with ExitStack() as stack:
+        for cpu in os.sched_getaffinity(0):
+            command = ["taskset", "-c", str(cpu), "nice", "-n", "19", "sh", "-c", "echo; while :; do :; done"]
+            child = stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE))
+            stack.callback(child.kill)
+            assert child.stdout and child.stdout.read(1)
+        yield

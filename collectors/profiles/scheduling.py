@@ -7,6 +7,8 @@ Meaning of the words, and where they differ from `perf sched timehist`:
 - A slice is the time between two switches on one CPU; it belongs to the task that the second one switches
   out, as in timehist. The first and the last slice of each CPU are cut by the capture: they are kept for
   drawing but are not in the runtime, as in timehist. `switches` counts how often the task was switched out.
+- Where the event that switched it in is missing, a slice begins at the earliest when its task was last switched in or
+  out or woken elsewhere. timehist counts all the time since the switch before as its runtime.
 - timehist files the last slice of a dying task under tid -1, as perf has no task for that sample any more;
   the event still names it, and so do we.
 - A wait (delay) ends when the task is switched in. It begins when the task was woken, or when it was switched
@@ -287,7 +289,7 @@ def build_sched_table(events: SchedEvents) -> SchedTable:
     order = np.lexsort((events.t_ns, events.cpu))
     t, cpu = events.t_ns[order], events.cpu[order]
     prev, following, state = events.prev[order], events.next[order], events.state[order]
-    delay, origin, waking, open_wait = _compute_waits(events, order)
+    delay, origin, waking, last_seen, open_wait = _compute_waits(events, order)
     wakers, wake_cpus = np.r_[events.waker_tid, -1], np.r_[events.wake_cpu, -1]
     every = np.r_[events.t_ns, events.wake_t_ns]
     t0, t1 = (int(every.min()), int(every.max())) if len(every) else (0, 0)
@@ -298,7 +300,11 @@ def build_sched_table(events: SchedEvents) -> SchedTable:
     matches = following[begin] == prev[begin + 1]
     unknown = np.full(len(first), -1, np.int64)
     parts: dict[str, tuple[Any, ...]] = {
-        "t_ns": (t[begin], np.full(len(first), t0), t[last]),
+        "t_ns": (
+            np.where(matches, t[begin], np.maximum(t[begin], last_seen[begin + 1])),
+            np.maximum(t0, last_seen[first]),
+            t[last],
+        ),
         "end": (t[begin + 1], t[first], np.full(len(last), t1)),
         "cpu": (cpu[begin], cpu[first], cpu[last]),
         "tid": (prev[begin + 1], prev[first], following[last]),
@@ -346,9 +352,10 @@ def build_sched_table(events: SchedEvents) -> SchedTable:
 _OUT, _WAKE, _IN = 0, 1, 2
 
 
-def _compute_waits(events: SchedEvents, order: I64) -> tuple[I64, U8, I64, dict[int, int]]:
-    """For each switch in `order`: how long the task switched in had waited (-1 unknown), what the wait began with, and
-    the index of the waking (-1 where there was none); and how long each thread that waits at the end has waited.
+def _compute_waits(events: SchedEvents, order: I64) -> tuple[I64, U8, I64, I64, dict[int, int]]:
+    """For each switch in `order`: how long the task switched in had waited (-1 unknown), what the wait began with,
+    the index of the waking (-1 where there was none), and when the task switched out was last seen before (smallest
+    integer: never); and how long each thread that waits at the end has waited.
 
     All events of a thread are put in order; a stretch begins where it is switched out. Within a stretch it
     waits from its beginning if it was preempted, else from the first waking.
@@ -385,9 +392,16 @@ def _compute_waits(events: SchedEvents, order: I64) -> tuple[I64, U8, I64, dict[
     waking[row[entries]] = np.where(known & ~preempted[stretch[entries]], first_waking[stretch[entries]], -1)
     entered = np.zeros(len(head), bool)
     entered[stretch[entries]] = True
+    seen = np.where(ready < never, ready, t[head])
+    seen[stretch[entries]] = t[entries]
+    exits = np.flatnonzero(what == _OUT)
+    before = np.maximum(stretch[exits] - 1, 0)
+    is_known = (stretch[exits] > 0) & (tid[head[before]] == tid[exits])
+    last_seen = np.zeros(n, np.int64)
+    last_seen[row[exits]] = np.where(is_known, seen[before], np.iinfo(np.int64).min)
     # An earlier stretch without an entry is one in which the thread ran when the capture began.
     is_last = np.r_[tid[head][1:] != tid[head][:-1], True][: len(head)]
     waiting = np.flatnonzero(is_last & ~entered & (ready < never) & (tid[head] != 0))
     end = int(t.max()) if len(t) else 0
     open_wait = dict(zip(tid[head[waiting]].tolist(), (end - ready[waiting]).tolist(), strict=True))
-    return delay[order], origin[order], waking[order], open_wait
+    return delay[order], origin[order], waking[order], last_seen[order], open_wait

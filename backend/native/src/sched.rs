@@ -146,6 +146,8 @@ struct Task {
     /// When it could run, and why; None while it runs or sleeps.
     ready: Option<Ready>,
     has_run: bool,
+    /// When it was last switched in or out, or began to wait for a CPU.
+    last_seen: i64,
 }
 
 /// The begin of a wait.
@@ -214,6 +216,7 @@ impl Builder {
                     let cpu = sample.cpu.map_or(-1, |cpu| cpu as i32);
                     let wake = Wake { tid: sample.tid as i32, cpu, context };
                     task.ready = Some(Ready { since: time, origin: WOKEN, wake });
+                    task.last_seen = time;
                 }
             }
         }
@@ -222,8 +225,14 @@ impl Builder {
 
     /// Remember the last name and priority of a thread.
     fn name(&mut self, tid: i32, name: &[u8], priority: i32) {
-        let task =
-            self.tasks.entry(tid).or_insert(Task { pid: -1, priority, comm: [0; 16], ready: None, has_run: false });
+        let task = self.tasks.entry(tid).or_insert(Task {
+            pid: -1,
+            priority,
+            comm: [0; 16],
+            ready: None,
+            has_run: false,
+            last_seen: i64::MIN,
+        });
         task.priority = priority;
         let size = name.len().min(16);
         task.comm = [0; 16];
@@ -238,22 +247,26 @@ impl Builder {
     }
 
     fn switch(&mut self, cpu: u32, time: i64, tid: i32, state: u8, next: i32) {
+        // Where the event that switched it in is missing, it did not run here before it was last seen elsewhere.
+        let last_seen = self.tasks.get(&tid).map_or(i64::MIN, |task| task.last_seen);
         match self.running.remove(&cpu) {
+            Some(slice) if slice.tid == tid => self.push(cpu, &slice, time, state, 0),
             Some(slice) => {
-                let is_same = slice.tid == tid;
-                self.schedule.inconsistent += u64::from(!is_same);
-                let known = if is_same { slice } else { Running { delay: -1, origin: OTHER, wake: NO_WAKE, ..slice } };
-                self.push(cpu, &Running { tid, ..known }, time, state, 0);
+                self.schedule.inconsistent += 1;
+                let since = slice.since.max(last_seen);
+                let known = Running { tid, since, delay: -1, origin: OTHER, wake: NO_WAKE };
+                self.push(cpu, &known, time, state, 0);
             }
             None => {
-                let start = self.schedule.start;
-                let slice = Running { tid, since: start, delay: -1, origin: OTHER, wake: NO_WAKE };
+                let since = self.schedule.start.max(last_seen);
+                let slice = Running { tid, since, delay: -1, origin: OTHER, wake: NO_WAKE };
                 self.push(cpu, &slice, time, state, CUT_START);
                 self.schedule.cpus.push(cpu as i32);
             }
         }
         if let Some(task) = self.tasks.get_mut(&tid) {
             task.has_run = false;
+            task.last_seen = time;
             task.ready = (state == RUNNABLE).then_some(Ready { since: time, origin: PREEMPTED, wake: NO_WAKE });
         }
         let mut slice = Running { tid: next, since: time, delay: -1, origin: OTHER, wake: NO_WAKE };
@@ -262,6 +275,7 @@ impl Builder {
                 (slice.delay, slice.origin, slice.wake) = (time - ready.since, ready.origin, ready.wake);
             }
             task.has_run = true;
+            task.last_seen = time;
         }
         self.running.insert(cpu, slice);
     }
@@ -410,6 +424,23 @@ mod tests {
         assert_eq!(builder.schedule.task, [7, 8, 7]);
         assert_eq!(builder.schedule.delay, [-1, -1, 50]);
         assert_eq!(builder.schedule.origin, [OTHER, OTHER, PREEMPTED]);
+    }
+
+    #[test]
+    fn a_slice_whose_begin_is_missing_begins_after_the_thread_was_seen_elsewhere() {
+        let mut builder = Builder::default();
+        for tid in [0, 7, 8] {
+            builder.name(tid, b"x", 120);
+        }
+        builder.schedule.start = 100;
+        builder.switch(0, 100, 8, 1, 7);
+        builder.switch(1, 150, 8, 1, 0);
+        builder.switch(0, 200, 7, 1, 0);
+        builder.switch(1, 900, 7, 1, 0);
+        builder.switch(2, 950, 7, 1, 0);
+        let slices: Vec<_> = builder.schedule.time.iter().zip(&builder.schedule.length).collect();
+        assert_eq!(slices, [(&100, &0), (&100, &50), (&100, &100), (&200, &700), (&900, &50)]);
+        assert_eq!(builder.schedule.inconsistent, 1);
     }
 
     #[test]

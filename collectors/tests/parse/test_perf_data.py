@@ -195,7 +195,7 @@ def test_a_schedule_is_that_of_the_text_reader(tmp_path: Path) -> None:
     assert (ours.lost, ours.inconsistent, ours.cpus) == (theirs.lost, theirs.inconsistent, theirs.cpus)
 
 
-def test_the_reader_knows_which_threads_interrupts_wake(tmp_path: Path) -> None:
+def test_the_reader_knows_which_threads_interrupts_wake(tmp_path: Path, busy_cpus: None) -> None:
     path = tmp_path / "sched.data"
     command = [
         "perf",

@@ -216,6 +216,24 @@ def test_both_ways_of_printing_and_hostile_names():
     assert events.pid == {1: 1}
 
 
+def test_a_slice_whose_begin_is_missing_begins_after_the_thread_was_seen_elsewhere():
+    text = (
+        switch(1_000, 0, "b:8", "S", "a:7")
+        + switch(1_500, 1, "b:8", "S", "swapper/1:0")
+        + switch(2_000, 0, "a:7", "S", "swapper/0:0")
+        + switch(9_000, 1, "a:7", "S", "swapper/1:0")
+        + switch(9_500, 2, "a:7", "S", "swapper/2:0")
+    )
+    table = table_of(text.encode())
+    assert [
+        (int(table.tid[task]), begin, length)
+        for task, begin, length in zip(
+            table.task.tolist(), table.t_ns.tolist(), table.len_ns.tolist(), strict=True
+        )
+    ] == [(7, 1_000, 1_000), (8, 1_000, 0), (8, 1_000, 500), (7, 2_000, 7_000), (7, 9_000, 500)]
+    assert table.inconsistent == 1
+
+
 def test_table_counts_lost_and_inconsistent_events():
     text = (
         switch(1_000, 0, "a:1", "S", "b:2")
@@ -331,7 +349,7 @@ def test_malformed_input_raises_nothing_else(noise, at):
 
 
 @pytest.mark.skipif(not shutil.which("perf"), reason="perf is not installed")
-def test_a_fresh_capture_agrees_with_timehist(tmp_path):
+def test_a_fresh_capture_agrees_with_timehist(tmp_path, busy_cpus):
     data = tmp_path / "perf.data"
     result = subprocess.run(
         ["perf", "sched", "record", "-k", "CLOCK_MONOTONIC", "-m", "2048", "-o", data, "--", "sleep", "0.2"],

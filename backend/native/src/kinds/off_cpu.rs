@@ -45,6 +45,8 @@ struct Wait {
     cpu: Option<u32>,
     node: u32,
     waker: Option<u32>,
+    /// When it was woken; 0 where it was not.
+    woken: u64,
 }
 
 /// Read the waits of a whole file: weights are nanoseconds, times those at which the waits began.
@@ -147,7 +149,7 @@ impl Reader {
                         sampled_tid: sample.tid,
                         pid: sample.pid,
                         has_ended: state & ENDED != 0,
-                        waited_since: open.as_ref().map_or(0, |wait| wait.since),
+                        waited_since: open.as_ref().map_or(0, |wait| wait.since.max(wait.woken)),
                     };
                     let since = cpu_time.switch(time, sample.cpu, &leaving, next as u32);
                     if let Some(wait) = open {
@@ -171,6 +173,7 @@ impl Reader {
                     let waker = self.stacks.stack(root, &sample, record.misc)?;
                     if let Some(wait) = self.waits.get_mut(&(tid as u32)) {
                         wait.waker = Some(waker);
+                        wait.woken = time;
                     }
                 }
             }
@@ -189,7 +192,7 @@ impl Reader {
         let root = self.stacks.comm_node(comm)?;
         let below = self.stacks.trie.child(root, self.marks[usize::from(is_runnable)])?;
         let node = self.stacks.stack(below, sample, flags)?;
-        let wait = Wait { since: time, pid: sample.pid, comm, cpu: sample.cpu, node, waker: None };
+        let wait = Wait { since: time, pid: sample.pid, comm, cpu: sample.cpu, node, waker: None, woken: 0 };
         self.waits.insert(sample.tid, wait);
         Ok(())
     }

@@ -38,8 +38,8 @@ impl Span {
     }
 }
 
-/// A thread that leaves its CPU: its ID as the switch states it, and as the sample does. `waited_since` is 0 where it
-/// did not wait.
+/// A thread that leaves its CPU: its ID as the switch states it, and as the sample does. `waited_since`: when it left a
+/// CPU or was woken; 0 where it did not wait.
 pub(super) struct Leaving {
     pub tid: u32,
     pub sampled_tid: u32,
