@@ -4,13 +4,15 @@
 
 perf records this whole machine once. Then both ways do their work on that file in turns, with the shell of the
 collectors: `perf script` with its statistics; and for the server, the key of the kernel's symbols (sent once per boot)
-and the fetch of symbol tables (once per file). CPU seconds are those of all processes; bytes are packed.
+and the fetch of symbol tables (once per file). CPU seconds are those of all processes, without what the same shell does
+before it records; bytes are packed.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import resource
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
@@ -41,12 +43,18 @@ class HostCost:
 
 
 def run_shell(text: str, directory: Path, options: Mapping[str, str]) -> float:
-    """Run a script as the runner does, and return its CPU seconds."""
-    before = os.times()
+    """Run a script as the runner does, and return the CPU seconds of all of its processes."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     environment = {**os.environ, "SECS": "30", "BYTES": str(BYTES), **options}
     subprocess.run(["dash", "-c", compact_script(text)], cwd=directory, env=environment, check=True)
-    after = os.times()
-    return sum(after[2:4]) - sum(before[2:4])
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def measure_after_recording(text: str, directory: Path, options: Mapping[str, str]) -> float:
+    """Run the part of a script that follows the recording, and return its CPU seconds."""
+    before = run_shell(PRELUDE, directory, options)
+    return max(0.0, run_shell(f"{PRELUDE}{POSTLUDE}{text}", directory, options) - before)
 
 
 def sum_packed(*files: Path) -> int:
@@ -58,16 +66,16 @@ def name_on_host(directory: Path) -> HostCost:
     """Let perf print the recording."""
     for old in directory.glob("*.txt"):
         old.unlink()
-    text = f'{PRELUDE}{POSTLUDE}usable perf.data\nstats perf.data\ntext perf.data "$((BYTES * 3 / 4))" {FIELDS} cat\n'
-    cpu_s = run_shell(text, directory, {})
+    text = f'usable perf.data\nstats perf.data\ntext perf.data "$((BYTES * 3 / 4))" {FIELDS} cat\n'
+    cpu_s = measure_after_recording(text, directory, {})
     return HostCost(cpu_s, sum_packed(directory / "script.txt", directory / "perf.data"))
 
 
 def measure_remaining_work(directory: Path, kernel: str) -> HostCost:
     """Do what is left to do on the host. With another `kernel` than the own, its symbols are sent."""
     (directory / "kallsyms").unlink(missing_ok=True)
-    text = f"{PRELUDE}{POSTLUDE}usable perf.data\nnamed_by_server && kernel_symbols\n"
-    cpu_s = run_shell(text, directory, {"OPT_SERVER_READS": "1", "OPT_KERNEL": kernel})
+    text = "usable perf.data\nnamed_by_server && kernel_symbols\n"
+    cpu_s = measure_after_recording(text, directory, {"OPT_SERVER_READS": "1", "OPT_KERNEL": kernel})
     return HostCost(
         cpu_s,
         sum_packed(*(file for name in ("perf.data", "kallsyms") if (file := directory / name).exists())),

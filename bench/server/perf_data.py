@@ -18,7 +18,6 @@ import os
 import resource
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -34,14 +33,21 @@ from collectors.parse.perf import perf_data
 from collectors.profiles.limits import ReaderLimits, open_bounded
 
 LIMITS = ReaderLimits(nodes=50_000_000, frames=5_000_000)
+#: Recursion through 8 functions on 64 paths, 16 to 40 calls deep: some 1,600 different stacks.
 DEEP_STACK_PROGRAM = """
-import sys
-sys.setrecursionlimit(10000)
-def down(n, k):
-    return sum(i for i in range(40)) if n == 0 else down(n - 1, k) + (n * k) % 7
-while True:
-    for k in range(40):
-        down(20 + k, k)
+static volatile unsigned sum;
+typedef void step(unsigned, unsigned);
+static step *const steps[8];
+#define STEP(number) __attribute__((noinline)) static void step_##number(unsigned left, unsigned path) { \\
+    if (left) steps[(path * left * 2654435761u >> 13) % 8](left - 1, path); \\
+    else for (int i = 0; i < 200; i++) sum += i; \\
+    sum += number; }
+STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7)
+static step *const steps[8] = {step_0, step_1, step_2, step_3, step_4, step_5, step_6, step_7};
+int main(void) {
+    for (unsigned seed = 1;; seed = seed * 1103515245 + 12345)
+        steps[0](16 + (seed >> 16) % 25, 1 + (seed >> 24) % 64);
+}
 """
 
 
@@ -66,6 +72,24 @@ RECORDINGS = {
 }
 
 
+def build_deep_program(directory: Path) -> Path:
+    """Compile the program with deep stacks; perf follows them by their frame pointers."""
+    program = directory / "deep-stacks"
+    command = [
+        "gcc",
+        "-O1",
+        "-fno-omit-frame-pointer",
+        "-fno-optimize-sibling-calls",
+        "-x",
+        "c",
+        "-o",
+        str(program),
+        "-",
+    ]
+    subprocess.run(command, input=DEEP_STACK_PROGRAM, text=True, check=True)
+    return program
+
+
 def record_workload(name: str, path: Path) -> None:
     """Record the workload of one kind."""
     recording = RECORDINGS[name]
@@ -79,7 +103,7 @@ def record_workload(name: str, path: Path) -> None:
         load = "while :; do :; done | cat > /dev/null & perf bench sched pipe -l 10000000 > /dev/null & wait"
         command = ["perf", "sched", "record"]
     elif name == "deep100k":
-        load = f"for i in 1 2; do {sys.executable} -X perf -c '{DEEP_STACK_PROGRAM}' & done; wait"
+        load = f"for i in 1 2; do {build_deep_program(path.parent)} & done; wait"
         command = ["perf", "record", "-q"]
     else:
         load, command = WORKLOAD, ["perf", "record", "-q"]
