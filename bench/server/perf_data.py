@@ -1,13 +1,14 @@
 """perf.data → drawn flame graph, its text → table, and → schedule, compared with perf and inferno.
 
-    ./culprit bench perf_data [--pairs 5] [--only fp10k fp100k deep100k fp1M dwarf2k dwarf10k sched1M]
+    ./culprit bench perf_data [--pairs 5] [--only fp10k fp100k deep100k fp1M dwarf2k dwarf10k machine2k sched1M]
         [--json FILE]
 
 Recordings are of this machine under a real workload. A and B take turns on the same file; CPU is that of all processes.
 A is a child of a warm process, as in the product, which reads perf.data with symbols of this machine and a stored copy
 of /proc/kallsyms, and makes the first tree of a page. B is `perf script --no-inline | inferno-collapse-perf |
 inferno-flamegraph`, for text inferno-collapse-perf, for schedules `perf sched timehist -s`. For copies of stacks it is
-`perf script` alone, with the functions that compilers inlined and without them.
+`perf script` alone, with the functions that compilers inlined and without them: of shell tools (dwarf), and of the
+whole machine, as the product records it (machine).
 """
 
 from __future__ import annotations
@@ -68,25 +69,16 @@ RECORDINGS = {
     "fp1M": Recording(62, ("-F", "9999", "-a", "-g", "-m", "4096", *CLOCK)),
     "dwarf2k": Recording(2, ("-F", "999", "--buildid-all", "--call-graph", "dwarf,16384", *CLOCK)),
     "dwarf10k": Recording(8, ("-F", "999", "--buildid-all", "--call-graph", "dwarf,16384", *CLOCK)),
+    "machine2k": Recording(2, ("-F", "499", "-a", "--buildid-all", "--call-graph", "dwarf,8192", *CLOCK)),
     "sched1M": Recording(6, ("-m", "8192"), is_schedule=True),
 }
 
 
-def build_deep_program(directory: Path) -> Path:
-    """Compile the program with deep stacks; perf follows them by their frame pointers."""
-    program = directory / "deep-stacks"
-    command = [
-        "gcc",
-        "-O1",
-        "-fno-omit-frame-pointer",
-        "-fno-optimize-sibling-calls",
-        "-x",
-        "c",
-        "-o",
-        str(program),
-        "-",
-    ]
-    subprocess.run(command, input=DEEP_STACK_PROGRAM, text=True, check=True)
+def compile_program(directory: Path, code: str, *options: str) -> Path:
+    """Compile a program in C."""
+    program = directory / "program"
+    command = ["gcc", *options, "-x", "c", "-o", str(program), "-"]
+    subprocess.run(command, input=code, text=True, check=True)
     return program
 
 
@@ -94,7 +86,7 @@ def record_workload(name: str, path: Path) -> None:
     """Record the workload of one kind."""
     recording = RECORDINGS[name]
     if "--call-graph" in recording.options:
-        # Only of the workload: for each file of the rest of the machine, perf would start addr2line.
+        # Without -a only of the workload: for each file of the rest of the machine, perf starts addr2line.
         command = ["perf", "record", "-q", *recording.options, "-o", str(path), "--"]
         command += ["timeout", str(recording.seconds), "sh", "-c", WORKLOAD]
         subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -103,7 +95,9 @@ def record_workload(name: str, path: Path) -> None:
         load = "while :; do :; done | cat > /dev/null & perf bench sched pipe -l 10000000 > /dev/null & wait"
         command = ["perf", "sched", "record"]
     elif name == "deep100k":
-        load = f"for i in 1 2; do {build_deep_program(path.parent)} & done; wait"
+        options = ("-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls")
+        program = compile_program(path.parent, DEEP_STACK_PROGRAM, *options)
+        load = f"for i in 1 2; do {program} & done; wait"
         command = ["perf", "record", "-q"]
     else:
         load, command = WORKLOAD, ["perf", "record", "-q"]
