@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import shutil
 import tarfile
+import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -20,18 +24,20 @@ from culprit.infra.models.base import Base
 from culprit.infra.models.captures.capture import Capture
 from culprit.infra.models.captures.run import Run
 from culprit.infra.models.captures.run_collector import RunCollector
+from culprit.infra.models.evidence.artifact import Artifact
 from culprit.infra.models.incidents.fix import Fix
 from culprit.infra.models.incidents.incident import Incident
 from culprit.infra.models.incidents.verification import Verification
+from culprit.infra.models.system.retention_policy import RetentionPolicy
 from culprit.infra.settings import REPOSITORY, Settings
 from culprit.server.backup import archive, rows
 from culprit.server.backup.archive import BackupError, BackupReader
 from culprit.server.backup.make import create_backup
 from culprit.server.backup.restore import restore_backup
 from culprit.tests.conftest import alembic_config
-from culprit.tests.support.retention import make_old_run
+from culprit.tests.support.retention import apply_all_policies, make_old_run, set_policy
 from culprit.tests.support.runs import make_host
-from sqlalchemy import select
+from sqlalchemy import delete, func, select
 
 NEXT_MIGRATION = """
 import sqlalchemy as sa
@@ -112,6 +118,56 @@ def test_it_comes_back_as_it_was(config, store, filled, elsewhere, tmp_path: Pat
     assert {item.sha256 for item in other.walk()} == {item.sha256 for item in store.walk()}
     assert (done.rows, done.objects, done.incident, done.key_fits) == (backup.rows, 4, 1, True)
     assert done.audit_entries == 3
+
+
+def test_a_backup_under_writes_and_deletions_is_of_one_moment(
+    config, db: Database, store, elsewhere, tmp_path: Path
+) -> None:
+    """Runs are stored and retention deletes others while backups are made: each restores whole, with all its bytes."""
+    host_id = make_host(db)
+    stop = threading.Event()
+    stored: list[UUID] = []
+
+    def store_runs() -> None:
+        while not stop.is_set():
+            with unit_of_work(db.sessions) as session:
+                run_id = make_old_run(session, store, host_id).id
+            stored.append(run_id)
+
+    def delete_runs() -> None:
+        while not stop.is_set():
+            with unit_of_work(db.sessions) as session:
+                session.execute(delete(RetentionPolicy))
+                set_policy(session, "recordings")
+            apply_all_policies(db, store)
+
+    with ThreadPoolExecutor(3) as pool:
+        work = [pool.submit(store_runs), pool.submit(store_runs), pool.submit(delete_runs)]
+        try:
+            backups, before = [], []
+            for n in range(3):
+                while len(stored) < 30 * (n + 1) and not any(item.done() for item in work):
+                    time.sleep(0.01)
+                before.append(set(stored))
+                backups.append(create_backup(config, store, tmp_path / f"{n}.culprit-backup", quiet))
+        finally:
+            stop.set()
+        for item in work:
+            item.result(30)
+    assert [backup.missing for backup in backups] == [0, 0, 0]
+    restored = make_store(elsewhere)
+    restore_backup(elsewhere, restored, backups[-1].path, quiet, drill=True)
+    there = Database(elsewhere.sqlalchemy_url)
+    try:
+        with there.sessions() as session:
+            assert before[-1] <= set(session.scalars(select(Run.id)))
+            kept = set(session.scalars(select(Artifact.sha256).where(Artifact.removed_at.is_(None))))
+            removed = session.scalars(select(func.count(Artifact.removed_at))).one()
+    finally:
+        there.close()
+    assert kept and kept <= {item.sha256 for item in restored.walk()}
+    assert removed, "retention deleted nothing before the last backup, so nothing was at risk"
+    assert backups[0].rows < backups[-1].rows
 
 
 def test_nothing_that_was_under_way_goes_on_after_it(
