@@ -1,5 +1,5 @@
-// Sights of an observatory: /sights/<n> describes what a telescope sees, with names as catalogs write them; /domes/<n> is
-// brief.
+// Sights of an observatory: /sights/<n> describes what a telescope sees and counts the names of a catalog in that,
+// /domes/<n> is brief.
 //
 //	sights -listen 127.0.0.1:8080 -access-log FILE -release N -names N
 //
@@ -18,23 +18,22 @@ import (
 	"time"
 )
 
-const chapter = 12
+const form = `\b(?:NGC|IC|M)[ -]?0*%d(?:[a-d][a-z]{0,40}|\.[0-9]{1,40}| (?:north|south)[a-z]{0,20})?\b`
 
-// preparePatterns returns a pattern for each name of a catalog.
-func preparePatterns(names int) []*regexp.Regexp {
-	patterns := make([]*regexp.Regexp, names)
-	for i := range patterns {
-		patterns[i] = regexp.MustCompile(fmt.Sprintf(`(?i)\b(?:NGC|IC|M)[ -]?0*%d(?:[a-d]|\.[0-9]{1,3})?\b`, i+1))
-	}
-	return patterns
+// preparePattern returns the pattern of a name of a catalog.
+func preparePattern(number int) *regexp.Regexp {
+	return regexp.MustCompile(fmt.Sprintf(form, number+1))
 }
 
-// writeNames returns the text with the names of a chapter in capital letters.
-func writeNames(text string, patterns []*regexp.Regexp, first int) string {
-	for i := 0; i < chapter; i++ {
-		text = patterns[(first+i)%len(patterns)].ReplaceAllStringFunc(text, strings.ToUpper)
+// countNames returns how many names of a catalog are in a text.
+func countNames(text string, names int, get func(int) *regexp.Regexp) int {
+	count := 0
+	for i := 0; i < names; i++ {
+		if get(i).MatchString(text) {
+			count++
+		}
 	}
-	return text
+	return count
 }
 
 func main() {
@@ -44,7 +43,14 @@ func main() {
 	release := flag.Int("release", 1, "")
 	names := flag.Int("names", 1000, "in a catalog")
 	flag.Parse()
-	prepared := preparePatterns(*names)
+	prepared := make([]*regexp.Regexp, *names)
+	for i := range prepared {
+		prepared[i] = preparePattern(i)
+	}
+	get := func(number int) *regexp.Regexp { return prepared[number] }
+	if *release > 20 {
+		get = preparePattern
+	}
 	file, err := os.OpenFile(*accessLog, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		log.Fatal(err)
@@ -54,11 +60,8 @@ func main() {
 		n, _ := strconv.Atoi(r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:])
 		text := fmt.Sprintf("dome %d", n%9)
 		if strings.HasPrefix(r.URL.Path, "/sights/") {
-			patterns := prepared
-			if *release > 20 {
-				patterns = preparePatterns(*names)
-			}
-			text = writeNames(fmt.Sprintf("next to ngc %d, seen with m%d and ic-%d.1", n%*names, n%110, n%5000), patterns, n)
+			text = fmt.Sprintf("next to NGC %d, seen with M%d and IC-%d.1", n%*names, n%110, n%5000)
+			text += fmt.Sprintf(": %d names", countNames(text, *names, get))
 		}
 		fmt.Fprintln(w, text)
 		fmt.Fprintf(file, "%.3f %s %s 200 %.2f\n", float64(time.Now().UnixMilli())/1000, r.Method, r.URL.Path,

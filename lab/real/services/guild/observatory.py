@@ -1,4 +1,4 @@
-"""An observatory: a Go service behind nginx that writes names of its sights as catalogs do."""
+"""An observatory: a Go service behind nginx that counts names of catalogs in its sights."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Observatory:
     def __init__(self, town: Town, release: int) -> None:
         """Start a release of the service."""
         rng, self.environment = town.rng, town.environment
-        port, self.names = town.take_ports(1)[0], rng.randrange(700, 1_100)
+        port, self.names = town.take_ports(1)[0], rng.randrange(500, 800)
         self.service = GoService(self.environment, "guild/sights.go", port)
         self._start(release)
         self.upstream = build_upstream("sights", (f"{self.environment.host_address}:{port}",))
