@@ -58,7 +58,7 @@ def _sights_of_an_observatory(environment: LabEnvironment, rng: Random) -> Itera
     nginx = start_front(town, observatory.build_location("/"), observatory.upstream)
     sight_s = observatory.measure_sight(10)
     observatory.replace(before)
-    rate, others = rng.uniform(1.8, 2.1) / sight_s, rng.randrange(1, 3)
+    rate, others = rng.uniform(1.3, 1.45) / sight_s, rng.randrange(1, 3)
     town.start_clients(
         nginx.address, rate * (1 + others), ["/sights/{n}"] + ["/domes/{n}"] * others, warm_s=4.0
     )
