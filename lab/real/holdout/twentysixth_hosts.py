@@ -1,4 +1,4 @@
-"""Orders of a pottery, fittings of a tailor, and bookings of an inn: a twenty-sixth set."""
+"""Orders of a pottery, sizes of a saddler, and bookings of an inn: a twenty-sixth set."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lab.environment import LabEnvironment
 from lab.real.services.coast.front import start_front
 from lab.real.services.hamlet.inn import Inn
 from lab.real.services.hamlet.pottery import Pottery
-from lab.real.services.hamlet.tailor import Tailor
+from lab.real.services.hamlet.saddler import Saddler
 from lab.real.services.postgres import POSTGRES
 from lab.real.services.towns.town import Town
 from lab.scenario import Live, Scenario
@@ -37,21 +37,21 @@ def _orders_of_a_pottery(environment: LabEnvironment, rng: random.Random) -> Ite
 
 
 @contextmanager
-def _fittings_of_a_tailor(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
+def _sizes_of_a_saddler(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """One variable: on which CPUs the processes of php-fpm may run."""
     town = Town(environment, rng)
-    tailor = Tailor(town)
-    nginx = start_front(town, tailor.build_location("/"))
-    seconds = tailor.measure_request(nginx.address)
+    saddler = Saddler(town)
+    nginx = start_front(town, saddler.build_location("/"))
+    seconds = saddler.measure_request(nginx.address)
     others = rng.randrange(1, 3)
-    # Fittings take a good CPU, which is more than one CPU has and less than two have.
-    rate = rng.uniform(1.14, 1.22) / seconds * (2 + others) / 2
-    town.start_clients(nginx.address, rate, ["/fittings/{n}"] * 2 + ["/fabrics/{n}"] * others, warm_s=4.0)
+    # Sizes take a good CPU, which is more than one CPU has and less than two have.
+    rate = rng.uniform(1.02, 1.08) / seconds * (2 + others) / 2
+    town.start_clients(nginx.address, rate, ["/sizes/{n}"] * 2 + ["/leathers/{n}"] * others, warm_s=4.0)
     cpu = rng.randrange(2)
-    tailor.run_on(str(cpu))
+    saddler.run_on(str(cpu))
     time.sleep(8.0)
     yield town.build_group_live(
-        rng.choice((tailor.php.pid, nginx.pid)), tailor.pod, cpu=cpu, request_ms=round(seconds * 1000, 1)
+        rng.choice((saddler.php.pid, nginx.pid)), saddler.pod, cpu=cpu, request_ms=round(seconds * 1000, 1)
     )
 
 
@@ -76,9 +76,9 @@ SCENARIOS = (
         software=("postgresql", "gunicorn", "nginx"),
     ),
     Scenario(
-        "tailor-fittings", "holdout", "fittings-of-a-tailor", ("cpuset-too-small",),
+        "saddler-sizes", "holdout", "sizes-of-a-saddler", ("cpuset-too-small",),
         "All processes of php-fpm may run on one CPU only, which has too little time for them; the other is idle.",
-        _fittings_of_a_tailor, needs=("php-fpm8.2", "nginx", "taskset", "curl"), seconds=10.0,
+        _sizes_of_a_saddler, needs=("php-fpm8.2", "nginx", "taskset", "curl"), seconds=10.0,
         software=("php-fpm", "nginx"), global_effect=("cpu",),
     ),
     Scenario(

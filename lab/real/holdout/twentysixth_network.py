@@ -1,4 +1,4 @@
-"""Pictures of a museum, and entries of a smithy: a twenty-sixth set."""
+"""Pictures of a gallery, and entries of a smithy: a twenty-sixth set."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from contextlib import contextmanager
 
 from lab.environment import LabEnvironment
 from lab.real.services.coast.front import start_front
-from lab.real.services.hamlet.museum import Museum
+from lab.real.services.hamlet.gallery import Gallery
 from lab.real.services.hamlet.smithy import Smithy
 from lab.real.services.towns.town import Town
 from lab.scenario import Live, Scenario
 
 
 @contextmanager
-def _pictures_of_a_museum(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
+def _pictures_of_a_gallery(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """One variable: which port the shaper of the link has as that of the site."""
     town = Town(environment, rng)
     nginx = start_front(town, "")
-    museum = Museum(town, nginx)
+    gallery = Gallery(town, nginx)
     rate = rng.uniform(18, 30)
-    rest_mbit = rate * museum.mean_bytes * 8 / 1e6 * rng.uniform(0.75, 0.85)
-    museum.shape_link(rest_mbit)
-    museum.start_copies(round(rest_mbit * 1e3 / 8 * rng.uniform(0.04, 0.08)))
-    town.start_clients(nginx.address, rate, ["/pictures/{n}.jpg"], warm_s=3.0, range_=museum.pictures)
+    rest_mbit = rate * gallery.mean_bytes * 8 / 1e6 * rng.uniform(0.75, 0.85)
+    gallery.shape_link(rest_mbit)
+    gallery.start_copies(round(rest_mbit * 1e3 / 8 * rng.uniform(0.04, 0.08)))
+    town.start_clients(nginx.address, rate, ["/pictures/{n}.jpg"], warm_s=3.0, range_=gallery.pictures)
     port = rng.choice((80, 443, 8080))
-    museum.choose_port(port)
+    gallery.choose_port(port)
     time.sleep(8.0)
     yield town.build_live(nginx.pid, shaped_port=port)
 
@@ -53,9 +53,9 @@ def _entries_of_a_smithy(environment: LabEnvironment, rng: random.Random) -> Ite
 
 SCENARIOS = (
     Scenario(
-        "museum-pictures", "holdout", "pictures-of-a-museum", ("qdisc-drop", "link-saturated"),
+        "gallery-pictures", "holdout", "pictures-of-a-gallery", ("qdisc-drop", "link-saturated"),
         "The shaper of the host has another port for the site; pictures share the small class of copies, which drops.",
-        _pictures_of_a_museum, needs=("nginx", "tc", "curl"), seconds=10.0, software=("nginx",),
+        _pictures_of_a_gallery, needs=("nginx", "tc", "curl"), seconds=10.0, software=("nginx",),
     ),
     Scenario(
         "smithy-entries", "holdout", "entries-of-a-smithy", ("file-lock-held", "scheduled-job"),

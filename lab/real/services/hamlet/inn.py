@@ -27,10 +27,15 @@ class Inn:
         self.days = environment.directory / "days"
         self.plan_days(round(self.files * share / self.chambers))
         program = str(PROGRAMS / "hamlet" / "calendars.py")
-        environment.on_host(
-            [sys.executable, "-B", program, "--directory", str(self.path + "/calendars"), "--chambers", str(self.chambers),
-             "--days", str(self.days), "--pause-s", f"{rng.uniform(2, 4):.1f}"]
-        )  # fmt: skip
+        words = [
+            "--directory",
+            f"{self.path}/calendars",
+            "--chambers",
+            str(self.chambers),
+            "--days",
+            str(self.days),
+        ]
+        environment.on_host([sys.executable, "-B", program, *words, "--pause-s", f"{rng.uniform(2, 4):.1f}"])
         (environment.directory / "srv" / "inn" / "hamlet").mkdir(parents=True)
         variables = {
             "KEPT": f"{self.path}/bookings",

@@ -29,6 +29,7 @@ class Smithy:
         self.directory = f"/run/{rng.choice(('smithy', 'book', 'ledger'))}"
         environment.host_sh(f"install -d -o www-data {self.directory}")
         self.lock = f"{self.directory}/{rng.choice(('.lock', 'book.lock'))}"
+        environment.host_sh(f"install -m 644 -o www-data /dev/null {self.lock}")
         variables = {
             "BOOK": f"{self.directory}/book.txt",
             "LOCK": self.lock,

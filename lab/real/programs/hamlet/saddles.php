@@ -1,13 +1,13 @@
 <?php
-// Fittings of a tailor: /fittings/<n> lays out a pattern and seals it, /fabrics/<n> describes a fabric.
+// Sizes of a saddler: /sizes/<n> lays out a pattern and seals it, /leathers/<n> describes a leather.
 // Environment: ROUNDS (how much work a pattern is).
 declare(strict_types=1);
 
 [, $page, $number] = [...explode('/', (string) parse_url($_SERVER['REQUEST_URI'], PHP_URL_PATH)), '', ''];
 $number = (int) $number;
 header('Content-Type: application/json');
-if ($page === 'fabrics') {
-    exit(json_encode(['fabric' => $number % 400, 'width' => 120 + $number % 40]));
+if ($page === 'leathers') {
+    exit(json_encode(['leather' => $number % 400, 'width' => 120 + $number % 40]));
 }
 $pieces = [];
 for ($i = 0; $i < (int) getenv('ROUNDS'); $i++) {

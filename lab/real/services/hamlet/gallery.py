@@ -1,4 +1,4 @@
-"""A museum: pictures that nginx sends, copies to an archive, and a class of the link for each."""
+"""A gallery: pictures that nginx sends, copies to an archive, and a class of the link for each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ sleep {pause_s:.1f}; done
 """
 
 
-class Museum:
+class Gallery:
     """The pictures and the copies. `mean_bytes` is the mean size of a picture."""
 
     def __init__(self, town: Town, nginx: Nginx) -> None:
