@@ -37,6 +37,7 @@ def _hamlet_on_market_day(environment: LabEnvironment, rng: random.Random) -> It
     nginx = start_front(town, "".join(locations), pottery.upstream + smithy.upstream)
     gallery = Gallery(town, nginx)
     gallery.shape_link(rng.uniform(5, 9))
+    gallery.add_destination(smithy.address)
     smithy.keep_books(rng.randrange(4, 12))
     smithy.start_job(rng.randrange(800, 1_600), rng.uniform(2.5, 4.0))
     seconds = saddler.measure_request(nginx.address)

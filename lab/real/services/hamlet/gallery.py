@@ -63,6 +63,14 @@ class Gallery:
         net.sh("tc filter del dev eth0 parent 1: 2>/dev/null || :")
         net.sh(f"{FILTER.format(port=port)} flowid 1:10")
 
+    def add_destination(self, address: str) -> None:
+        """Put what is sent to this address and port into the class of the site too."""
+        host, port = address.split(":")
+        match = f"match ip dst {host}/32 match ip dport {port} 0xffff"
+        self.environment.host_net.sh(
+            f"tc filter add dev eth0 parent 1: protocol ip prio 2 u32 {match} flowid 1:10"
+        )
+
     def start_copies(self, kilobytes_per_s: int) -> None:
         """Copy scans to the archive, at this rate."""
         rng = self.town.rng
