@@ -42,7 +42,7 @@ def _hamlet_on_market_day(environment: LabEnvironment, rng: random.Random) -> It
     smithy.start_job(rng.randrange(800, 1_600), rng.uniform(2.5, 4.0))
     seconds = saddler.measure_request(nginx.address)
     saddler.run_on(str(rng.randrange(2)))
-    start_requests(environment, rng, nginx.address, rng.uniform(0.15, 0.25) / seconds, "/sizes/{n}")
+    start_requests(environment, rng, nginx.address, rng.uniform(0.06, 0.1) / seconds, "/sizes/{n}")
     paths = [
         "/orders/{n}", "/pots/{n}", "/glazes/{n}", "/leathers/{n}", "/entries/{n}", "/pieces/{n}", "/bookings/{n}",
         "/stays/{n}", "/pictures/{n}.jpg", "/pictures/{n}.jpg",

@@ -1,4 +1,4 @@
-"""Orders of a pottery, sizes of a saddler, and bookings of an inn: a twenty-sixth set."""
+"""Orders of a pottery, and bookings of an inn: a twenty-sixth set."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from lab.environment import LabEnvironment
 from lab.real.services.coast.front import start_front
 from lab.real.services.hamlet.inn import Inn
 from lab.real.services.hamlet.pottery import Pottery
-from lab.real.services.hamlet.saddler import Saddler
 from lab.real.services.postgres import POSTGRES
 from lab.real.services.towns.town import Town
 from lab.scenario import Live, Scenario
@@ -37,25 +36,6 @@ def _orders_of_a_pottery(environment: LabEnvironment, rng: random.Random) -> Ite
 
 
 @contextmanager
-def _sizes_of_a_saddler(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
-    """One variable: on which CPUs the processes of php-fpm may run."""
-    town = Town(environment, rng)
-    saddler = Saddler(town)
-    nginx = start_front(town, saddler.build_location("/"))
-    seconds = saddler.measure_request(nginx.address)
-    others = rng.randrange(1, 3)
-    # Sizes take a good CPU, which is more than one CPU has and less than two have.
-    rate = rng.uniform(1.02, 1.08) / seconds * (2 + others) / 2
-    town.start_clients(nginx.address, rate, ["/sizes/{n}"] * 2 + ["/leathers/{n}"] * others, warm_s=4.0)
-    cpu = rng.randrange(2)
-    saddler.run_on(str(cpu))
-    time.sleep(8.0)
-    yield town.build_group_live(
-        rng.choice((saddler.php.pid, nginx.pid)), saddler.pod, cpu=cpu, request_ms=round(seconds * 1000, 1)
-    )
-
-
-@contextmanager
 def _bookings_of_an_inn(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """One variable: how many days ahead the program writes calendars."""
     town = Town(environment, rng)
@@ -74,12 +54,6 @@ SCENARIOS = (
         "A listing of many months outgrows the container of PostgreSQL; the kernel ends it, and all sessions with it.",
         _orders_of_a_pottery, needs=(POSTGRES, "gunicorn", "nginx", "psql"), seconds=10.0,
         software=("postgresql", "gunicorn", "nginx"),
-    ),
-    Scenario(
-        "saddler-sizes", "holdout", "sizes-of-a-saddler", ("cpuset-too-small",),
-        "All processes of php-fpm may run on one CPU only, which has too little time for them; the other is idle.",
-        _sizes_of_a_saddler, needs=("php-fpm8.2", "nginx", "taskset", "curl"), seconds=10.0,
-        software=("php-fpm", "nginx"), global_effect=("cpu",),
     ),
     Scenario(
         "inn-bookings", "holdout", "bookings-of-an-inn", ("inodes-exhausted",),
