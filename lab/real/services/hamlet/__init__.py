@@ -1,0 +1,1 @@
+"""Services of the twenty-sixth set: trades of a hamlet."""
