@@ -1,19 +1,17 @@
-"""What the scheduler did, made from raw switch and waking events: slices on CPUs, waits, tasks. Columns,
-mappable.
+"""What the scheduler did, made from raw switch and waking events: slices on CPUs, waits, tasks. Columns, mappable.
 
 Readers make `SchedEvents` (`collectors.parse.perf.perf_sched`); `build` turns them into a `SchedTable`.
 
 Meaning of the words, and where they differ from `perf sched timehist`:
-- A slice is the time between two switches on one CPU; it belongs to the task that the second one switches
-  out, as in timehist. The first and the last slice of each CPU are cut by the capture: they are kept for
-  drawing but are not in the runtime, as in timehist. `switches` counts how often the task was switched out.
+- A slice is the time between two switches on one CPU; it belongs to the task that the second one switches out, as in
+  timehist. The first and the last slice of each CPU are cut by the capture: they are kept for drawing but are not in
+  the runtime, as in timehist. `switches` counts how often the task was switched out.
 - Where the event that switched it in is missing, a slice begins at the earliest when its task was last switched in or
   out or woken elsewhere. timehist counts all the time since the switch before as its runtime.
-- timehist files the last slice of a dying task under tid -1, as perf has no task for that sample any more;
-  the event still names it, and so do we.
-- A wait (delay) ends when the task is switched in. It begins when the task was woken, or when it was switched
-  out while it could still run (preempted, state R). timehist's `sch delay` knows wakeups only: that part
-  alone is `woken`.
+- timehist files the last slice of a dying task under tid -1, as perf has no task for that sample any more; the event
+  still names it, and so do we.
+- A wait (delay) ends when the task is switched in. It begins when the task was woken, or when it was switched out while
+  it could still run (preempted, state R). timehist's `sch delay` knows wakeups only: that part alone is `woken`.
 """
 
 from __future__ import annotations
@@ -47,10 +45,9 @@ NOT_KNOWN, IN_THREAD, IN_SOFT_INTERRUPT, IN_HARD_INTERRUPT = 0, 1, 2, 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SchedEvents:
-    """Raw events. Switches [n]: `t_ns`, `cpu`, `prev`, `next` (thread ids), `state` (index into STATES).
-
-    Wakings [m]: `wake_t_ns`, `wake_tid`, and where they happened: `waker_tid`, `wake_cpu`. `comm`, `pid`, `prio`: by
-    thread id, as last seen.
+    """Raw events. Switches [n]: `t_ns`, `cpu`, `prev`, `next` (thread ids), `state` (index into STATES). Wakings [m]:
+    `wake_t_ns`, `wake_tid`, and where they happened: `waker_tid`, `wake_cpu`. `comm`, `pid`, `prio`: by thread id, as
+    last seen.
     """
 
     t_ns: Times
@@ -73,8 +70,8 @@ class SchedEvents:
 class TaskRow:
     """One thread over the capture. Times in ns; delays are of all waits, -1 where there was none.
 
-    `delay_max_at_ns` is when the longest wait began. `open_wait_ns`: how long it had been waiting when the
-    capture ended, 0 if it was not. `cut_ns`: time on a CPU in slices that the capture cuts.
+    `delay_max_at_ns` is when the longest wait began. `open_wait_ns`: how long it had been waiting when the capture
+    ended, 0 if it was not. `cut_ns`: time on a CPU in slices that the capture cuts.
     """
 
     comm: str
@@ -100,14 +97,13 @@ class TaskRow:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SchedTable:
-    """Slices [n] in order of their begin: `t_ns` switched in, `len_ns` on the CPU, `cpu`, `task` (index
-    below), `state` on leaving, `delay_ns` waited before (-1 unknown), `origin` of the wait, `cut` flags. Idle
-    is a gap. If it was woken: `waker` (index of the task that ran there, -1 where that CPU was idle), `wake_cpu`
-    (-1: not woken, or not known) and `wake_context` (NOT_KNOWN to IN_HARD_INTERRUPT).
+    """Slices [n] in order of their begin: `t_ns` switched in, `len_ns` on the CPU, `cpu`, `task` (index below), `state`
+    on leaving, `delay_ns` waited before (-1 unknown), `origin` of the wait, `cut` flags. Idle is a gap. If it was
+    woken: `waker` (index of the task that ran there, -1 where that CPU was idle), `wake_cpu` (-1: not woken, or not
+    known) and `wake_context` (NOT_KNOWN to IN_HARD_INTERRUPT).
 
-    Tasks [k]: `tid`, `pid` (-1 unknown), `prio`, `comm`, `open_wait_ns`. `lost`, `events`, `inconsistent`
-    (switches that do not follow from the one before on their CPU) and `unreadable` (lines) limit how far
-    to trust the rest.
+    Tasks [k]: `tid`, `pid` (-1 unknown), `prio`, `comm`, `open_wait_ns`. `lost`, `events`, `inconsistent` (switches
+    that do not follow from the one before on their CPU) and `unreadable` (lines) limit how far to trust the rest.
     """
 
     t_ns: Times
@@ -298,13 +294,10 @@ def build_sched_table(events: SchedEvents) -> SchedTable:
     first = np.flatnonzero(np.r_[True, ~same]) if len(t) else np.zeros(0, np.int64)
     last = np.flatnonzero(np.r_[~same, True]) if len(t) else np.zeros(0, np.int64)
     matches = following[begin] == prev[begin + 1]
+    since = np.where(matches, t[begin], np.maximum(t[begin], last_seen[begin + 1]))
     unknown = np.full(len(first), -1, np.int64)
     parts: dict[str, tuple[Any, ...]] = {
-        "t_ns": (
-            np.where(matches, t[begin], np.maximum(t[begin], last_seen[begin + 1])),
-            np.maximum(t0, last_seen[first]),
-            t[last],
-        ),
+        "t_ns": (since, np.maximum(t0, last_seen[first]), t[last]),
         "end": (t[begin + 1], t[first], np.full(len(last), t1)),
         "cpu": (cpu[begin], cpu[first], cpu[last]),
         "tid": (prev[begin + 1], prev[first], following[last]),
@@ -353,9 +346,9 @@ _OUT, _WAKE, _IN = 0, 1, 2
 
 
 def _compute_waits(events: SchedEvents, order: I64) -> tuple[I64, U8, I64, I64, dict[int, int]]:
-    """For each switch in `order`: how long the task switched in had waited (-1 unknown), what the wait began with,
-    the index of the waking (-1 where there was none), and when the task switched out was last seen before (smallest
-    integer: never); and how long each thread that waits at the end has waited.
+    """For each switch in `order`: how long the task switched in had waited (-1 unknown), what the wait began with, the
+    index of the waking (-1: none), and when the task switched out was last seen before (smallest integer: never); and
+    how long each thread that waits at the end has waited.
 
     All events of a thread are put in order; a stretch begins where it is switched out. Within a stretch it
     waits from its beginning if it was preempted, else from the first waking.
@@ -398,7 +391,7 @@ def _compute_waits(events: SchedEvents, order: I64) -> tuple[I64, U8, I64, I64, 
     before = np.maximum(stretch[exits] - 1, 0)
     is_known = (stretch[exits] > 0) & (tid[head[before]] == tid[exits])
     last_seen = np.zeros(n, np.int64)
-    last_seen[row[exits]] = np.where(is_known, seen[before], np.iinfo(np.int64).min)
+    last_seen[row[exits]] = np.where(is_known, seen[before], -never)
     # An earlier stretch without an entry is one in which the thread ran when the capture began.
     is_last = np.r_[tid[head][1:] != tid[head][:-1], True][: len(head)]
     waiting = np.flatnonzero(is_last & ~entered & (ready < never) & (tid[head] != 0))
