@@ -122,7 +122,6 @@ class PageServer:
             "Run: events": f"{run}/events",
             "Incident": incident,
             "Incident: journal": f"{incident}/journal",
-            "Storage": "/storage",
         }
 
 
