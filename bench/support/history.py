@@ -16,7 +16,7 @@ API = "/api/v1"
 #: A call ends after so many rounds, or so many seconds if each takes long.
 ROUNDS, CALL_S = 100, 10.0
 #: Row `n` of `rows` is `n * span / rows` milliseconds old. Its ID has 48 bits of that time, then its number.
-AT_MS = "((extract(epoch FROM now()) * 1000)::bigint - (n * {span} / {rows})::bigint)"
+AT_MS = "((extract(epoch FROM now()) * 1000)::bigint - n::bigint * {span} / {rows})"
 ID = (
     "(lpad(to_hex({at}), 12, '0') || '7' || lpad(to_hex(n % 4096), 3, '0') || '8'"
     " || lpad(to_hex(n * 8 + {kind}), 15, '0'))::uuid"
