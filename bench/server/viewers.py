@@ -1,11 +1,15 @@
 """Measure 200 viewers, each with a live stream and page requests, against a single reader.
 
     ./culprit bench viewers [--viewers 200] [--seconds 60] [--think 3] [--json FILE]
+    ./culprit bench viewers --months 1 4 12 [--json FILE]
 
 One API process as the platform starts it, on a PostgreSQL and a Valkey of its own, all on loopback. The viewers are 20
 accounts with 50 hosts, 10 incidents and 20 captures. Half of them watch an incident, half a capture; each reads, with a
 pause of `--think` seconds on average, the pages that its screen reads. For as long before them, one reader alone reads
 the same pages: its times are what the others are compared with. Ends automatically after both rounds.
+
+`--months` measures growth instead: one reader reads the calls of each page of 500 hosts that were captured daily for
+so many months. Each length of history has its own database and API process; they are read in turns.
 """
 
 from __future__ import annotations
@@ -23,11 +27,12 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit, urlunsplit
 
 import httpx2
 import psycopg
@@ -46,11 +51,12 @@ from culprit.launcher import services
 from culprit.launcher.engines import Postgres, Valkey
 from culprit.launcher.install import requirements
 from culprit.launcher.supervision import child_processes
-from culprit.tests.support.fleet import add_evaluated_runs, add_hosts, generate_runs
+from culprit.tests.support.fleet import LIGHT_RULES, add_evaluated_runs, add_hosts, generate_runs
 
-from bench.support import platforms
+from bench.support import history, platforms
 
 ACCOUNTS, HOSTS, INCIDENTS, CAPTURES = 20, 50, 10, 20
+GROWTH_HOSTS = 500
 RAMP_S = 5.0
 READ_LIMIT_S = 30.0
 API = "/api/v1"
@@ -79,7 +85,7 @@ class Tally:
         }
 
 
-def seed_viewers(url: str) -> tuple[list[str], list[Any], list[Any]]:
+def seed_viewers(url: str, host_count: int = HOSTS) -> tuple[list[str], list[Any], list[Any]]:
     """Add accounts with tokens, hosts with evaluated runs and running captures. Return tokens, hosts and captures."""
     config = Config(REPOSITORY / "migrations" / "alembic.ini")
     config.attributes["url"] = sqlalchemy = url.replace("postgresql://", "postgresql+psycopg://", 1)
@@ -94,7 +100,9 @@ def seed_viewers(url: str) -> tuple[list[str], list[Any], list[Any]]:
             session.add(
                 ApiToken(user_id=user.id, name="b", token_hash=hash_token(text), prefix="x", role=user.role)
             )
-        hosts = add_hosts(session, [f"host-{at:03}" for at in range(HOSTS)], [{"role": "feed"}] * HOSTS)
+        hosts = add_hosts(
+            session, [f"host-{at:03}" for at in range(host_count)], [{"role": "feed"}] * host_count
+        )
         for batch in generate_runs(hosts, 2):
             add_evaluated_runs(session, batch)
         captures = []
@@ -200,33 +208,26 @@ def main() -> None:
     ask.add_argument("--viewers", type=int, default=200)
     ask.add_argument("--seconds", type=float, default=60.0)
     ask.add_argument("--think", type=float, default=3.0, help="seconds between two reads of a viewer")
+    ask.add_argument("--months", type=int, nargs="+", help="measure growth of history instead")
     ask.add_argument("--json", type=Path)
     chosen = ask.parse_args()
     if not 1 <= chosen.viewers <= 1000 or not 1 <= chosen.seconds <= 600 or chosen.think <= 0:
         ask.error("at most 1000 viewers for at most 600 s, who think for more than 0 s")
+    if chosen.months and not all(0 < months <= 24 for months in chosen.months):
+        ask.error("--months needs numbers from 1 to 24")
     platforms.stop_on_term()
     random.seed(7)
     with ExitStack() as stack:
         top = Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="viewers-", ignore_cleanup_errors=True))
         )
+        if chosen.months:
+            measure_growth(top, chosen)
+            return
         postgres = stack.enter_context(Postgres(top / "postgres", durable=False))
         valkey = stack.enter_context(Valkey(top / "valkey"))
         tokens, hosts, captures = seed_viewers(postgres.url)
-        port = requirements.find_free_port("127.0.0.1", 0)
-        if port is None:
-            raise platforms.PlatformError("no port of 127.0.0.1 is free")
-        own = {
-            "CULPRIT_HOME": str(top), "DATABASE_URL": postgres.url, "REDIS_URL": valkey.url,
-            "CULPRIT_SECRET_KEY": base64.b64encode(secrets.token_bytes(32)).decode(),
-        }  # fmt: skip
-        api = subprocess.Popen(
-            child_processes.guard_command(list(services.build_api_service("127.0.0.1", port).command)),
-            env=services.build_process_environment(platforms.build_environment(top), **own), start_new_session=True,
-        )  # fmt: skip
-        stack.callback(child_processes.stop_child, api, platforms.STOP)
-        base = f"http://127.0.0.1:{port}"
-        wait_ready(base, api)
+        api, base = stack.enter_context(run_api(top, postgres.url, valkey.url))
         with httpx2.Client(base_url=base, headers={"Authorization": f"Bearer {tokens[0]}"}) as client:
             incidents = [
                 client.post(
@@ -243,6 +244,55 @@ def main() -> None:
     if chosen.json:
         chosen.json.write_text(json.dumps(result, indent=1), "utf-8")
     print_table(chosen, result)
+
+
+@contextmanager
+def run_api(top: Path, database_url: str, redis_url: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """Run one API process as the platform starts it; yield it with its address. Raises PlatformError."""
+    port = requirements.find_free_port("127.0.0.1", 0)
+    if port is None:
+        raise platforms.PlatformError("no port of 127.0.0.1 is free")
+    own = {
+        "CULPRIT_HOME": str(top), "DATABASE_URL": database_url, "REDIS_URL": redis_url,
+        "CULPRIT_SECRET_KEY": base64.b64encode(secrets.token_bytes(32)).decode(),
+    }  # fmt: skip
+    api = subprocess.Popen(
+        child_processes.guard_command(list(services.build_api_service("127.0.0.1", port).command)),
+        env=services.build_process_environment(platforms.build_environment(top), **own), start_new_session=True,
+    )  # fmt: skip
+    try:
+        wait_ready(f"http://127.0.0.1:{port}", api)
+        yield api, f"http://127.0.0.1:{port}"
+    finally:
+        child_processes.stop_child(api, platforms.STOP)
+
+
+def measure_growth(top: Path, chosen: argparse.Namespace) -> None:
+    """Measure the calls of each page for each length of history, and print the table."""
+    runs, servers = {}, {}
+    with ExitStack() as stack:
+        postgres = stack.enter_context(Postgres(top / "postgres", durable=False))
+        valkey = stack.enter_context(Valkey(top / "valkey"))
+        for months in chosen.months:
+            name = f"months_{months}"
+            with psycopg.connect(postgres.url, autocommit=True) as connection:
+                connection.execute(f"CREATE DATABASE {name} TEMPLATE template0")
+            url = urlunsplit(urlsplit(postgres.url)._replace(path=f"/{name}"))
+            tokens, hosts, _ = seed_viewers(url, GROWTH_HOSTS)
+            runs[months] = history.seed_history(url, months * history.DAYS_PER_MONTH, LIGHT_RULES[0].id)
+            print(f"{months} months: {runs[months]} runs", flush=True)
+            home = top / name
+            home.mkdir()
+            _, base = stack.enter_context(run_api(home, url, valkey.url))
+            headers = {"Authorization": f"Bearer {tokens[0]}"}
+            client = stack.enter_context(httpx2.Client(base_url=base, headers=headers, timeout=READ_LIMIT_S))
+            servers[months] = history.PageServer(client, [str(host) for host in hosts])
+            servers[months].list_objects()
+        rows = history.time_pages(servers)
+    print(f"\n{os.cpu_count()} CPUs, load average {os.getloadavg()[0]:.1f}; runs: {runs}")
+    history.print_curve(rows, runs)
+    if chosen.json:
+        chosen.json.write_text(json.dumps({"runs": runs, "rows": rows}, indent=1), "utf-8")
 
 
 def list_pages(hosts: list[Any], incidents: list[Any], captures: list[Any]) -> list[tuple[str, list[str]]]:

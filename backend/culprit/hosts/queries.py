@@ -7,7 +7,6 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Select, and_, func, or_, select
-from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session, joinedload
 
 from culprit.accounts.actor import Actor
@@ -43,16 +42,22 @@ def get_host(session: Session, actor: Actor, host_id: UUID, *, lock: bool = Fals
 
 
 def list_last_runs(session: Session, ids: Iterable[UUID]) -> dict[UUID, Run]:
-    """Return the newest run of each host."""
-    query = select(Run).where(Run.host_id.in_(list(ids))).ext(distinct_on(Run.host_id))
-    query = query.order_by(Run.host_id, Run.id.desc())
-    return {run.host_id: run for run in session.scalars(query) if run.host_id}
+    """Return the newest run of each host.
+
+    The last that started and the last that did not are each an entry at the end of a range of the index over (host_id,
+    started_at), so the cost does not grow with the runs of a host.
+    """
+    runs = select(Run.id).where(Run.host_id == Host.id).limit(1)
+    started = runs.where(Run.started_at.is_not(None)).order_by(Run.started_at.desc())
+    waiting = runs.where(Run.started_at.is_(None)).order_by(Run.id.desc())
+    candidates = select(started.scalar_subquery(), waiting.scalar_subquery()).where(Host.id.in_(list(ids)))
+    newest = [max(item for item in row if item) for row in session.execute(candidates) if any(row)]
+    return {run.host_id: run for run in session.scalars(select(Run).where(Run.id.in_(newest))) if run.host_id}
 
 
 def count_captures(session: Session, ids: Iterable[UUID]) -> dict[UUID, int]:
-    """Return in how many captures each host is."""
-    count = func.count(Run.capture_id.distinct())
-    query = select(Run.host_id, count).where(Run.host_id.in_(list(ids))).group_by(Run.host_id)
+    """Return in how many captures each host is: each has one run of a host."""
+    query = select(Run.host_id, func.count()).where(Run.host_id.in_(list(ids))).group_by(Run.host_id)
     return {row[0]: row[1] for row in session.execute(query) if row[0]}
 
 

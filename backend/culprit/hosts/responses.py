@@ -24,7 +24,7 @@ from culprit.infra.models.hosts.preflight import Preflight
 
 
 def build_hosts(session: Session, rows: Sequence[Host]) -> list[HostResponse]:
-    """Build hosts with their newest run, in two queries."""
+    """Build hosts with their newest run, in three queries."""
     ids = [row.id for row in rows]
     runs, counts = queries.list_last_runs(session, ids), queries.count_captures(session, ids)
     answer = []

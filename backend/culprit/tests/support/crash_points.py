@@ -6,21 +6,26 @@ session is killed, or the server of the database or of the queue closes all conn
 
 from __future__ import annotations
 
+import fcntl
 import importlib
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from culprit.launcher.supervision.child_processes import is_alive
 from culprit.tests.support.product_process import Program
 
 #: File that the process creates when it reaches its point.
 MARK = "CULPRIT_TEST_CRASH_MARK"
+#: Longest time that a process waits for a database that another process has stopped.
+DATABASE_BACK_S = 60.0
 
-Action = Literal["kill", "kill_group", "kill_session", "drop_database", "drop_queue"]
+Action = Literal["kill", "kill_group", "kill_session", "drop_database", "stop_database", "drop_queue"]
 Values = tuple[Any, ...]
 
 
@@ -109,10 +114,10 @@ API_POINTS = {
     "request: before the commit": CrashPoint("api", "", "culprit.captures.service:create_capture", "after"),
     "request: after the commit": CrashPoint("api", "", "culprit.infra.task_queue:enqueue_job", "before"),
 }
-#: Connections that are lost at a step of a run, where the process goes on.
+#: Connections and servers that are lost at a step of a run, where the process goes on.
 LOST_CONNECTION_POINTS = {
     f"{action}: {name}": CrashPoint("worker", point.role, point.place, point.moment, action)
-    for action in ("drop_database", "drop_queue")
+    for action in ("drop_database", "stop_database", "drop_queue")
     for name, point in (WORKER_POINTS | PARSE_POINTS).items()
 }  # fmt: skip
 POINTS: dict[str, CrashPoint] = (
@@ -169,9 +174,37 @@ def strike(action: Action, arguments: Values) -> None:
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                 " WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
+    elif action == "stop_database":
+        stop_database(os.environ["DATABASE_URL"])
     else:
         from redis import Redis
 
         with Redis.from_url(settings.redis_url) as redis:
             for kind in ("normal", "pubsub"):
                 redis.execute_command("CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes")
+
+
+def stop_database(url: str) -> None:
+    """Shut the server down as `pg_ctl restart` does, and return once it is gone; the test starts it again.
+
+    Points of several processes stop it in turn: each waits until the server runs again.
+    """
+    import psycopg
+
+    with Path(os.environ[MARK]).with_name("stop-database.lock").open("a") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        deadline = time.monotonic() + DATABASE_BACK_S
+        while True:
+            try:
+                with psycopg.connect(url, autocommit=True) as connection:
+                    row = connection.execute("SELECT pg_read_file('postmaster.pid')").fetchone()
+                break
+            except psycopg.OperationalError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
+        assert row is not None
+        server = int(row[0].split()[0])
+        os.kill(server, signal.SIGINT)
+        while is_alive(server) and time.monotonic() < deadline:
+            time.sleep(0.02)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import subprocess
 import threading
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,6 +30,7 @@ pytestmark = pytest.mark.long(60)
 
 REACHED_S = 90.0
 END_S = 240.0
+AWAY_S = 1.0
 SIGKILLED = -9
 
 
@@ -39,6 +41,7 @@ class CrashSweep:
     storm: Storm
     directory: Path
     marks: dict[str, Path] = field(default_factory=dict)
+    restarts: int = 0
 
     def start(self, name: str) -> ProductProcess:
         """Start the process that fails at the point."""
@@ -55,6 +58,7 @@ class CrashSweep:
         """Wait until all processes have reached their points."""
 
         def all_reached() -> bool:
+            self.restart_database()
             return all(self.marks[name].exists() for name in names)
 
         try:
@@ -62,6 +66,19 @@ class CrashSweep:
         except AssertionError as error:
             missed = [name for name in names if not self.marks[name].exists()]
             raise AssertionError(f"not reached: {missed}\n{error}") from None
+
+    def restart_database(self) -> int:
+        """Start PostgreSQL again, a while after a point has stopped it. Return how often that was done."""
+        engine = self.storm.engines["postgresql"]
+        if engine.pid is None:
+            time.sleep(AWAY_S)
+            engine.restart()
+            self.restarts += 1
+            # The next point may stop it before its readiness is noticed.
+            self.storm.lab.until(
+                lambda: engine.is_ready() or engine.pid is None, 60, "a restarted PostgreSQL"
+            )
+        return self.restarts
 
     def crash(self, names: list[str]) -> None:
         """Start processes that are killed at their points, and wait until they are dead."""
@@ -148,7 +165,7 @@ def test_a_kill_at_each_step_of_a_capture_loses_and_doubles_nothing(tmp_path: Pa
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("action", ["drop_database", "drop_queue"])
+@pytest.mark.parametrize("action", ["drop_database", "stop_database", "drop_queue"])
 def test_connections_lost_at_each_step_of_a_capture_lose_and_double_nothing(
     tmp_path: Path, action: str
 ) -> None:
@@ -166,5 +183,8 @@ def test_connections_lost_at_each_step_of_a_capture_lose_and_double_nothing(
         sweep.wait_reached(captures)
         processes += [sweep.start(name) for name in analysis]
         sweep.wait_reached(analysis)
+        expected = len(names) if action == "stop_database" else 0
+        storm.lab.until(lambda: sweep.restart_database() >= expected, END_S, "all restarts of the database")
         check_result(sweep.finish(requester, observer))
+        assert sweep.restarts == expected
         assert [process.poll() for process in processes] == [None] * len(names)
