@@ -462,6 +462,7 @@ export interface TextVariables {
   "error.crashText": never;
   "error.forbidden": never;
   "error.notFound": never;
+  "error.server": "status";
   "error.status": "status";
   "error.title": never;
   "error.unreachable": never;

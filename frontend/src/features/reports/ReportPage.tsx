@@ -1,7 +1,8 @@
 import { useParams } from "@tanstack/react-router";
 import type { Report } from "../../client/models";
-import { BlockSkeleton, ErrorState } from "../../components/EmptyState";
+import { BlockSkeleton } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
+import { LoadingPage } from "../../components/LoadingPage";
 import { Page, Panel } from "../../components/Page";
 import { useReport } from "../../lib/incidents/reports";
 import { useTranslation } from "../../lib/text/useTranslation";
@@ -17,15 +18,16 @@ export function ReportPage() {
   const query = useReport(reportId);
   if (query.data) return <ReportContent report={query.data} />;
   return (
-    <Page title={t("reports.one")}>
-      {query.error ? (
-        <Panel>
-          <ErrorState error={query.error} retry={() => void query.refetch()} />
-        </Panel>
-      ) : (
-        <BlockSkeleton height={520} />
-      )}
-    </Page>
+    <LoadingPage
+      title={t("reports.one")}
+      above={<Link to="/incidents">{t("nav.incidents")}</Link>}
+      query={query}
+    >
+      <div className={classes.columns}>
+        <BlockSkeleton height={620} />
+        <BlockSkeleton height={240} />
+      </div>
+    </LoadingPage>
   );
 }
 
