@@ -48,7 +48,9 @@ LABELS: Mapping[str, Text] = {
     "no_excerpt": Text("This source has no lines to show", "此来源没有可显示的行"),
     "no_fixes": Text("No fixes were recorded.", "未记录任何修复。"),
     "no_impact": Text("No impact was recorded.", "未记录任何影响。"),
-    "no_proof": Text("No number supports a cause, and no fix was verified.", "没有支持原因的数值，也没有经过验证的修复。"),
+    "no_proof": Text(
+        "No number supports a cause, and no fix was verified.", "没有支持原因的数值，也没有经过验证的修复。"
+    ),
     "none": Text("none", "无"),
     "not_covered": Text("Not covered by the playbooks", "排查手册未覆盖"),
     "not_known": Text("unknown", "未知"),

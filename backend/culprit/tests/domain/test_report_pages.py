@@ -201,7 +201,9 @@ def test_report_begins_with_cause_impact_fix_and_proof(render):
             for item in (content(), content(fixes=[]), content(fixes=[], causes=[], impact=""))
         )
     )
-    positions = [fixed.index(text) for text in ("Cause", "busy", "Impact", "Fix", "Proof", "97.2 %", "Severity")]
+    positions = [
+        fixed.index(text) for text in ("Cause", "busy", "Impact", "Fix", "Proof", "97.2 %", "Severity")
+    ]
     assert positions == sorted(positions)
     assert "Use less." in planned and "Suggested fix" in planned
     assert "Use less." not in fixed
@@ -211,7 +213,11 @@ def test_report_begins_with_cause_impact_fix_and_proof(render):
 
 
 def test_report_without_impact_shows_symptom():
-    symptom = {"service": "feed", "description": "", "levels": [{"name": "p99", "before": 520, "after": 2300, "unit": "ms"}]}
+    symptom = {
+        "service": "feed",
+        "description": "",
+        "levels": [{"name": "p99", "before": 520, "after": 2300, "unit": "ms"}],
+    }
     incident = {**content()["incident"], "symptom": symptom}
     page = read(render_html_page(content(impact="", incident=incident), SHA, 1)).text
     assert "feed; p99 520 ms → 2,300 ms" in page[page.index("Impact") : page.index("Proof")]

@@ -35,7 +35,8 @@ class Chain:
         summaries = {item.key: self._render_summary(item) for item in self.incident.hypotheses}
         return [
             {
-                "cause": names.get_cause_title(cause.cause, self.language) or summaries.get(cause.hypothesis, ""),
+                "cause": names.get_cause_title(cause.cause, self.language)
+                or summaries.get(cause.hypothesis, ""),
                 "confidence": cause.confidence,
                 "numbers": self.numbers(self._list_supporting_findings(cause.hypothesis))[:KEY_NUMBERS],
                 "fix": names.get_cause_fix(cause.cause, self.language),
