@@ -7,6 +7,7 @@ import { Page, Panel } from "../../components/Page";
 import { useReport } from "../../lib/incidents/reports";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { DraftForm } from "./DraftForm";
+import { ReportAnswer } from "./ReportAnswer";
 import { ReportPreviewPanel } from "./ReportPreviewPanel";
 import classes from "./Reports.module.css";
 import { ReportVersions } from "./ReportVersions";
@@ -23,6 +24,7 @@ export function ReportPage() {
       above={<Link to="/incidents">{t("nav.incidents")}</Link>}
       query={query}
     >
+      <BlockSkeleton height={160} />
       <div className={classes.columns}>
         <BlockSkeleton height={620} />
         <BlockSkeleton height={240} />
@@ -49,6 +51,7 @@ function ReportContent({ report }: { report: Report }) {
         </>
       }
     >
+      <ReportAnswer report={report} />
       <div className={classes.columns}>
         <div className={classes.stack}>
           <Panel title={t("reports.draft")}>

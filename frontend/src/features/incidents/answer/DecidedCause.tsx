@@ -72,7 +72,7 @@ function FixLine({ fix, view }: { fix: Fix; view: IncidentView }) {
       >
         {fix.what}
       </button>{" "}
-      <StatusIcon tone={FIX_TONES[fix.state]}>{t(`incidents.fix.state.${fix.state}`)}</StatusIcon>{" "}
+      <StatusIcon tone={FIX_TONES[fix.state]}>{t(`fixState.${fix.state}`)}</StatusIcon>{" "}
       {result && result.change !== null && (
         <span>
           {numberName(result.primary.read)}{" "}
