@@ -73,7 +73,7 @@ test("a missing page has an error message", async ({ page }) => {
   await page.goto("/hosts/00000000-0000-7000-8000-000000000000");
   await expect(page.getByText("Host not found, or you have no access to it.").first()).toBeVisible();
   await page.goto("/nowhere");
-  await expect(page.getByText("There is nothing at this address")).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Page not found" })).toBeVisible();
 });
 
 test("a viewer sees pages without any action on a host", async ({ page, browser }) => {

@@ -5,6 +5,7 @@ import { ApiError, UnreachableError } from "../lib/api";
 import { useMessage } from "../lib/text/i18n";
 import { useTranslation } from "../lib/text/useTranslation";
 import classes from "./EmptyState.module.css";
+import { CodeSpans } from "./text/CodeSpans";
 
 interface EmptyStateProps {
   title: ReactNode;
@@ -33,6 +34,7 @@ export function useErrorText(): (error: unknown) => string {
       if (error.sentence) return formatMessage(error.sentence);
       if (error.status === 403) return error.detail || t("error.forbidden");
       if (error.status === 404) return t("error.notFound");
+      if (error.status >= 500) return t("error.server", { status: error.status });
       return error.detail || error.title || t("error.status", { status: error.status });
     }
     return error instanceof Error ? error.message : String(error);
@@ -55,7 +57,9 @@ export function ErrorState({ error, retry, title }: ErrorProps) {
       <p className={classes.title}>
         <CircleAlert size={16} className={classes.bad} aria-hidden /> {title ?? t("error.title")}
       </p>
-      <div className={classes.text}>{text(error)}</div>
+      <div className={classes.text}>
+        <CodeSpans text={text(error)} />
+      </div>
       {retry && (
         <div className={classes.action}>
           <Button variant="default" leftSection={<RotateCw size={14} />} onClick={retry}>
@@ -73,7 +77,10 @@ export function ErrorLine({ error }: { error: unknown }) {
   if (!error) return null;
   return (
     <p className={classes.line} role="alert">
-      <CircleAlert size={14} aria-hidden /> <span>{text(error)}</span>
+      <CircleAlert size={14} aria-hidden />{" "}
+      <span>
+        <CodeSpans text={text(error)} />
+      </span>
     </p>
   );
 }
@@ -92,12 +99,20 @@ export function RowSkeleton({ rows = 8, height = 28 }: { rows?: number; height?:
   );
 }
 
-/** Render a placeholder block with the height of a chart. */
+/** Height from which a placeholder has room for a text, px. */
+const MIN_HEIGHT_OF_TEXT = 80;
+
+/** Render a placeholder block with the height of a chart. It is labeled if loading takes longer than a second. */
 export function BlockSkeleton({ height }: { height: number }) {
   const { t } = useTranslation();
   return (
     <div role="status" aria-label={t("state.loading")} className={classes.block} style={{ height }}>
       <Skeleton height="100%" radius="xs" />
+      {height >= MIN_HEIGHT_OF_TEXT && (
+        <span className={classes.loadingText} aria-hidden>
+          {t("state.loading")}…
+        </span>
+      )}
     </div>
   );
 }

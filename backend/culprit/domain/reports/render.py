@@ -103,6 +103,11 @@ def _describe_symptom(item: JsonMapping) -> str:
     return "; ".join(filter(None, (item["service"], item["description"], levels)))
 
 
+def _list_suggested_fixes(causes: list[JsonMapping]) -> list[str]:
+    """Return the fixes that rules suggest for the causes, each once; older reports have none."""
+    return list(dict.fromkeys(fix for cause in causes if (fix := cause.get("fix"))))
+
+
 def _list_verification_sources(item: JsonMapping) -> list[str]:
     return list(dict.fromkeys(source for window in item["windows"] for source in window["cites"]))
 
@@ -142,6 +147,8 @@ _SHARED: Mapping[str, object] = {
     "figure_name": _format_figure_name,
     "number": format_number,
     "share": format_share,
+    "describe_symptom": _describe_symptom,
+    "suggested_fixes": _list_suggested_fixes,
 }
 _HTML = _build_environment(
     escape_html,
@@ -149,7 +156,6 @@ _HTML = _build_environment(
         **_SHARED,
         "style": Markup(STYLE),  # noqa: S704 - a constant
         "describe_scope": _describe_scope,
-        "describe_symptom": _describe_symptom,
         "verification_sources": _list_verification_sources,
         "artifact_name": _format_source_name,
         "line_text": _format_line,

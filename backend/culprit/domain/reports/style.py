@@ -23,6 +23,8 @@ th,td{text-align:left;vertical-align:top;padding:.25rem .6rem .25rem 0;border-bo
 th{font-weight:600;color:var(--dim);font-size:.85rem;white-space:nowrap}
 td.num,th.num{text-align:right;white-space:nowrap}td.mono,td.dim{white-space:nowrap}
 ul{padding-left:1.2rem;margin:.3rem 0}li{margin:.2rem 0}
+.answer{border-top:2px solid var(--accent)}.answer th{width:6.5rem;white-space:normal}.answer p{margin:0 0 .15rem}
+header h2{font-size:1rem;margin:.8rem 0 .2rem;padding:0;border:0}
 .tag{font-size:.8rem;border:1px solid var(--rule);border-radius:3px;padding:0 .35rem;white-space:nowrap}
 .supports::before{content:"\\25CF\\A0";color:var(--good)}.refutes::before{content:"\\25CB\\A0";color:var(--dim)}
 .inconclusive::before{content:"\\25D0\\A0";color:var(--warn)}.not_collected::before{content:"\\25CC\\A0";color:var(--dim)}

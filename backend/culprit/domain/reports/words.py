@@ -29,6 +29,7 @@ LABELS: Mapping[str, Text] = {
     "detected": Text("Detected", "发现时间"),
     "everything_answered": Text("All steps on the path are answered.", "路径上的所有步骤都已回答。"),
     "excerpt": Text("Excerpt", "摘录"),
+    "fix": Text("Fix", "修复"),
     "fixes": Text("Fixes, before and after", "修复：前后对比"),
     "flame": Text("Flame graph", "火焰图"),
     "follow_ups": Text("Follow-ups", "后续事项"),
@@ -42,9 +43,14 @@ LABELS: Mapping[str, Text] = {
     "load": Text("Load", "负载"),
     "lost": Text("lost", "丢失"),
     "mitigated": Text("Mitigated", "缓解时间"),
+    "no_cause": Text("No cause was confirmed.", "未确认任何原因。"),
     "no_chain": Text("No hypotheses were recorded.", "未记录任何假设。"),
     "no_excerpt": Text("This source has no lines to show", "此来源没有可显示的行"),
     "no_fixes": Text("No fixes were recorded.", "未记录任何修复。"),
+    "no_impact": Text("No impact was recorded.", "未记录任何影响。"),
+    "no_proof": Text(
+        "No number supports a cause, and no fix was verified.", "没有支持原因的数值，也没有经过验证的修复。"
+    ),
     "none": Text("none", "无"),
     "not_covered": Text("Not covered by the playbooks", "排查手册未覆盖"),
     "not_known": Text("unknown", "未知"),
@@ -54,6 +60,7 @@ LABELS: Mapping[str, Text] = {
     "outcome": Text("Outcome", "结果"),
     "part": Text("Part", "部分"),
     "pinned": Text("Pins", "固定的证据"),
+    "proof": Text("Proof", "证据"),
     "redacted": Text(
         "Names are replaced by pseudonyms. A name has the same pseudonym throughout this report.",
         "名称已被替换为代号：同一名称在本报告中始终使用同一代号。",

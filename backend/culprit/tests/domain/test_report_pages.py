@@ -192,13 +192,32 @@ def test_words_are_there_in_both_languages():
     assert get_label("no such word", "zh") == "no such word"
 
 
-def test_the_answer_comes_before_the_chain_with_its_numbers_and_a_fix_while_none_is_recorded():
-    for render in (render_html_page, render_markdown_page):
-        planned, fixed = (
-            page[page.index("Answer") : page.index("Evidence chain")]
-            for page in (render(item, SHA, 1) for item in (content(fixes=[]), content()))
+@pytest.mark.parametrize("render", [render_html_page, render_markdown_page])
+def test_report_begins_with_cause_impact_fix_and_proof(render):
+    fixed, planned, empty = (
+        page[page.index("Answer") : page.index("Evidence chain")]
+        for page in (
+            render(item, SHA, 1)
+            for item in (content(), content(fixes=[]), content(fixes=[], causes=[], impact=""))
         )
-        assert "busy" in planned and "97.2 %" in planned and "Use less." in planned, render
-        assert "97.2 %" in fixed and "Use less." not in fixed, render
-    frozen_before = content(causes=[{"cause": "busy", "confidence": "likely"}])
-    assert "Answer" not in render_markdown_page(frozen_before, SHA, 1)
+    )
+    positions = [
+        fixed.index(text) for text in ("Cause", "busy", "Impact", "Fix", "Proof", "97.2 %", "Severity")
+    ]
+    assert positions == sorted(positions)
+    assert "Use less." in planned and "Suggested fix" in planned
+    assert "Use less." not in fixed
+    assert "No cause was confirmed." in empty
+    frozen_before = render(content(causes=[{"cause": "busy", "confidence": "likely"}]), SHA, 1)
+    assert "busy" in frozen_before[frozen_before.index("Answer") : frozen_before.index("Evidence chain")]
+
+
+def test_report_without_impact_shows_symptom():
+    symptom = {
+        "service": "feed",
+        "description": "",
+        "levels": [{"name": "p99", "before": 520, "after": 2300, "unit": "ms"}],
+    }
+    incident = {**content()["incident"], "symptom": symptom}
+    page = read(render_html_page(content(impact="", incident=incident), SHA, 1)).text
+    assert "feed; p99 520 ms → 2,300 ms" in page[page.index("Impact") : page.index("Proof")]

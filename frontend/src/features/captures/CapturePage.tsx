@@ -4,8 +4,9 @@ import { Camera } from "lucide-react";
 import { useMemo } from "react";
 import type { Capture } from "../../client/models";
 import { CancelButton } from "../../components/CancelButton";
-import { BlockSkeleton, EmptyState, ErrorLine, ErrorState } from "../../components/EmptyState";
+import { BlockSkeleton, EmptyState, ErrorLine } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
+import { LoadingPage } from "../../components/LoadingPage";
 import { Page, Panel } from "../../components/Page";
 import { RunStateIcon, StatusIcon, Tag } from "../../components/StatusIcon";
 import { formatBytes, formatMilliseconds } from "../../core/text/format";
@@ -26,15 +27,14 @@ export function CapturePage() {
   const { query, link, since } = useCaptureStream(captureId);
   if (query.data) return <LiveCaptureView capture={query.data} link={link} since={since} />;
   return (
-    <Page title={t("captures.one")}>
-      <Panel>
-        {query.error ? (
-          <ErrorState error={query.error} retry={() => void query.refetch()} />
-        ) : (
-          <BlockSkeleton height={320} />
-        )}
-      </Panel>
-    </Page>
+    <LoadingPage
+      title={t("captures.one")}
+      above={<Link to="/captures">{t("nav.captures")}</Link>}
+      query={query}
+    >
+      <BlockSkeleton height={44} />
+      <BlockSkeleton height={320} />
+    </LoadingPage>
   );
 }
 

@@ -4,8 +4,9 @@ import { CircleAlert, Siren, Stethoscope } from "lucide-react";
 import { useEffect, useState } from "react";
 import type { Diagnosis } from "../../client/models";
 import { CancelButton } from "../../components/CancelButton";
-import { BlockSkeleton, EmptyState, ErrorLine, ErrorState } from "../../components/EmptyState";
+import { BlockSkeleton, EmptyState, ErrorLine } from "../../components/EmptyState";
 import { ButtonLink, Link } from "../../components/Link";
+import { LoadingPage } from "../../components/LoadingPage";
 import { Page, Panel } from "../../components/Page";
 import { RunStateIcon } from "../../components/StatusIcon";
 import { formatMilliseconds, formatSeconds } from "../../core/text/format";
@@ -30,15 +31,14 @@ export function DiagnosisPage() {
   const query = useDiagnosis(diagnosisId);
   if (query.data) return <DiagnosisContent diagnosis={query.data} since={query.dataUpdatedAt} />;
   return (
-    <Page title={t("diagnosis.title")}>
-      <Panel flush>
-        {query.error ? (
-          <ErrorState error={query.error} retry={() => void query.refetch()} />
-        ) : (
-          <BlockSkeleton height={420} />
-        )}
-      </Panel>
-    </Page>
+    <LoadingPage
+      title={t("diagnosis.title")}
+      above={<Link to="/diagnoses">{t("nav.diagnoses")}</Link>}
+      query={query}
+    >
+      <BlockSkeleton height={44} />
+      <BlockSkeleton height={560} />
+    </LoadingPage>
   );
 }
 

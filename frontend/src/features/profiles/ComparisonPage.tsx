@@ -1,8 +1,9 @@
 import { useElementSize } from "@mantine/hooks";
 import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import { BlockSkeleton, EmptyState, ErrorState, QueryContent } from "../../components/EmptyState";
+import { BlockSkeleton, EmptyState, QueryContent } from "../../components/EmptyState";
 import { ButtonLink, Link } from "../../components/Link";
+import { LoadingPage } from "../../components/LoadingPage";
 import { Page, Panel } from "../../components/Page";
 import { RunStateIcon } from "../../components/StatusIcon";
 import { formatBothSides } from "../../core/profiles/difference";
@@ -32,41 +33,49 @@ export function ComparisonPage() {
   const formatMessage = useMessage();
   const query = useComparison(diffId);
   const diff = query.data;
+  if (!diff)
+    return (
+      <LoadingPage
+        title={t("compare.title")}
+        above={<Link to="/profiles">{t("nav.profiles")}</Link>}
+        query={query}
+        actionsWidth={220}
+      >
+        <BlockSkeleton height={640} />
+      </LoadingPage>
+    );
   return (
     <Page
       title={t("compare.title")}
+      above={<Link to="/profiles">{t("nav.profiles")}</Link>}
       actions={
-        diff && (
-          <>
-            <PinButton
-              target={{
-                kind: "comparison",
-                ref: { left: diff.a.profile_id, right: diff.b.profile_id, what: "profiles" },
-              }}
-              label={t("incidents.pin.comparison")}
-            />
-            <ButtonLink
-              variant="default"
-              to="/compare"
-              search={{ ap: diff.a.profile_id, bp: diff.b.profile_id }}
-            >
-              {t("compare.others")}
-            </ButtonLink>
-          </>
-        )
+        <>
+          <PinButton
+            target={{
+              kind: "comparison",
+              ref: { left: diff.a.profile_id, right: diff.b.profile_id, what: "profiles" },
+            }}
+            label={t("incidents.pin.comparison")}
+          />
+          <ButtonLink
+            variant="default"
+            to="/compare"
+            search={{ ap: diff.a.profile_id, bp: diff.b.profile_id }}
+          >
+            {t("compare.others")}
+          </ButtonLink>
+        </>
       }
     >
-      {query.error && !diff && <ErrorState error={query.error} retry={() => void query.refetch()} />}
-      {!diff && !query.error && <BlockSkeleton height={480} />}
-      {diff && (diff.state === "queued" || diff.state === "running") && (
+      {(diff.state === "queued" || diff.state === "running") && (
         <EmptyState title={<RunStateIcon state={diff.state} />}>
           {t(`profile.waiting.${diff.state}`)}
         </EmptyState>
       )}
-      {diff?.state === "failed" && (
+      {diff.state === "failed" && (
         <EmptyState title={t("compare.failed")}>{formatMessage(diff.failure)}</EmptyState>
       )}
-      {diff?.state === "ready" && <ComparisonPanel diff={diff} />}
+      {diff.state === "ready" && <ComparisonPanel diff={diff} />}
     </Page>
   );
 }

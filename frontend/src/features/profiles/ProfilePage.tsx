@@ -1,6 +1,7 @@
 import { useParams } from "@tanstack/react-router";
-import { BlockSkeleton, EmptyState, ErrorState } from "../../components/EmptyState";
+import { BlockSkeleton, EmptyState } from "../../components/EmptyState";
 import { ButtonLink, Link } from "../../components/Link";
+import { LoadingPage } from "../../components/LoadingPage";
 import { Page } from "../../components/Page";
 import { RunStateIcon, StatusIcon } from "../../components/StatusIcon";
 import { formatRange } from "../../core/time/range";
@@ -21,32 +22,31 @@ export function ProfilePage() {
   const formatMessage = useMessage();
   const query = useProfile(profileId);
   const profile = query.data;
-  const kind = profile
-    ? t(`profile.kind.${profile.kind}` as "profile.kind.on_cpu", { defaultValue: profile.kind })
-    : "";
+  if (!profile)
+    return (
+      <LoadingPage
+        title={t("profile.title")}
+        above={<Link to="/profiles">{t("nav.profiles")}</Link>}
+        query={query}
+        actionsWidth={90}
+      >
+        <BlockSkeleton height={640} />
+      </LoadingPage>
+    );
+  const kind = t(`profile.kind.${profile.kind}` as "profile.kind.on_cpu", { defaultValue: profile.kind });
   return (
     <Page
-      title={
-        profile
-          ? `${kind} · ${profile.host?.name ?? profile.label ?? t("profile.imported")}`
-          : t("profile.title")
-      }
-      above={
-        profile && (
-          <ProfileHeader hostId={profile.host?.id} hostName={profile.host?.name} runId={profile.run_id} />
-        )
-      }
-      meta={profile && <ProfileQuality profile={profile} />}
-      actions={profile?.state === "ready" && profile.kind !== "sched" && <ExportMenu profile={profile} />}
+      title={`${kind} · ${profile.host?.name ?? profile.label ?? t("profile.imported")}`}
+      above={<ProfileHeader hostId={profile.host?.id} hostName={profile.host?.name} runId={profile.run_id} />}
+      meta={<ProfileQuality profile={profile} />}
+      actions={profile.state === "ready" && profile.kind !== "sched" && <ExportMenu profile={profile} />}
     >
-      {query.error && !profile && <ErrorState error={query.error} retry={() => void query.refetch()} />}
-      {!profile && !query.error && <BlockSkeleton height={480} />}
-      {profile && (profile.state === "queued" || profile.state === "running") && (
+      {(profile.state === "queued" || profile.state === "running") && (
         <EmptyState title={<RunStateIcon state={profile.state} />}>
           {t(`profile.waiting.${profile.state}`)}
         </EmptyState>
       )}
-      {profile?.state === "failed" && (
+      {profile.state === "failed" && (
         <EmptyState
           title={<StatusIcon tone="bad">{t("profile.failed")}</StatusIcon>}
           action={
@@ -58,7 +58,7 @@ export function ProfilePage() {
           {formatMessage(profile.failure)}
         </EmptyState>
       )}
-      {profile?.state === "ready" &&
+      {profile.state === "ready" &&
         (profile.kind === "sched" ? (
           <SchedulerPanel runId={profile.run_id} profileId={profile.id} hostId={profile.host?.id} hasKeys />
         ) : (

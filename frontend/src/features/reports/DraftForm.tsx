@@ -122,7 +122,7 @@ function FollowUps({ rows, onChange, locked }: RowsProps) {
   const put = (at: number, part: Partial<FollowUp>) =>
     onChange(rows.map((followUp, n) => (n === at ? { ...followUp, ...part } : followUp)));
   return (
-    <fieldset className={classes.stack} disabled={locked}>
+    <fieldset className={`${classes.stack} ${classes.followUps}`} disabled={locked}>
       <legend>{t("reports.followUps.title")}</legend>
       {rows.map((followUp, n) => (
         <div key={n} className={classes.followUp}>

@@ -1,11 +1,13 @@
 import { useParams } from "@tanstack/react-router";
 import type { Report } from "../../client/models";
-import { BlockSkeleton, ErrorState } from "../../components/EmptyState";
+import { BlockSkeleton } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
+import { LoadingPage } from "../../components/LoadingPage";
 import { Page, Panel } from "../../components/Page";
 import { useReport } from "../../lib/incidents/reports";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { DraftForm } from "./DraftForm";
+import { ReportAnswer } from "./ReportAnswer";
 import { ReportPreviewPanel } from "./ReportPreviewPanel";
 import classes from "./Reports.module.css";
 import { ReportVersions } from "./ReportVersions";
@@ -17,15 +19,17 @@ export function ReportPage() {
   const query = useReport(reportId);
   if (query.data) return <ReportContent report={query.data} />;
   return (
-    <Page title={t("reports.one")}>
-      {query.error ? (
-        <Panel>
-          <ErrorState error={query.error} retry={() => void query.refetch()} />
-        </Panel>
-      ) : (
-        <BlockSkeleton height={520} />
-      )}
-    </Page>
+    <LoadingPage
+      title={t("reports.one")}
+      above={<Link to="/incidents">{t("nav.incidents")}</Link>}
+      query={query}
+    >
+      <BlockSkeleton height={160} />
+      <div className={classes.columns}>
+        <BlockSkeleton height={620} />
+        <BlockSkeleton height={240} />
+      </div>
+    </LoadingPage>
   );
 }
 
@@ -47,6 +51,7 @@ function ReportContent({ report }: { report: Report }) {
         </>
       }
     >
+      <ReportAnswer report={report} />
       <div className={classes.columns}>
         <div className={classes.stack}>
           <Panel title={t("reports.draft")}>

@@ -48,6 +48,21 @@ describe("reports of an incident", () => {
     });
   });
 
+  it("begin with cause, impact, fix and proof of the incident", async () => {
+    await openNewReport();
+    const answer = (await screen.findByText("GOMAXPROCS 300 → 4")).closest("dl") as HTMLElement;
+    expect([...answer.querySelectorAll("dt")].map((item) => item.textContent)).toEqual([
+      "Cause",
+      "Impact",
+      "Fix",
+      "Proof",
+    ]);
+    expect(await within(answer).findByText("More runnable threads than CPUs")).toBeVisible();
+    expect(within(answer).getByText("verified")).toBeVisible();
+    expect(answer).toHaveTextContent("-91.0");
+    expect(within(answer).getByText("No impact written yet. Describe it in the draft.")).toBeVisible();
+  });
+
   it("are saved with the version that the user edited", async () => {
     const user = userEvent.setup();
     await openNewReport();

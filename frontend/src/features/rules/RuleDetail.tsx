@@ -7,6 +7,8 @@ import { Panel } from "../../components/Page";
 import { StatusIcon } from "../../components/StatusIcon";
 import { DataTable } from "../../components/tables/DataTable";
 import { FactList } from "../../components/tables/FactList";
+import { CodeSpans } from "../../components/text/CodeSpans";
+import { PlaybookText } from "../../components/text/PlaybookText";
 import { formatQuantity } from "../../core/text/format";
 import { usePermission } from "../../lib/queries";
 import { useLocalized } from "../../lib/text/i18n";
@@ -38,6 +40,7 @@ export function RuleDetail({ rule, changed }: { rule: Rule; changed: readonly Th
   const localize = useLocalized();
   const names = useNames();
   const needs = rule.collectors.map((anyOf) => anyOf.map(names.collector).join(t("rules.or"))).join(" + ");
+  const source = rule.source ? <CodeSpans text={rule.source} /> : "–";
   return (
     <Panel title={localize(rule.title)} headerExtra={<span className="mono">{rule.id}</span>}>
       <p className={classes.summary}>{renderPlaceholders(localize(rule.summary))}</p>
@@ -46,7 +49,7 @@ export function RuleDetail({ rule, changed }: { rule: Rule; changed: readonly Th
           [t("rules.strength"), t(`findings.strength.${rule.strength}`)],
           [t("rules.measure"), names.measure(rule.measure, rule.id)],
           [t("rules.collectors"), needs || "–"],
-          [t("rules.source"), rule.source || "–"],
+          [t("rules.source"), source],
         ]}
       />
       <p className={classes.note}>{t(`findings.strengthMeaning.${rule.strength}`)}</p>
@@ -59,7 +62,7 @@ export function RuleDetail({ rule, changed }: { rule: Rule; changed: readonly Th
       )}
       {rule.caveats && (
         <p className={classes.caveat}>
-          <strong>{t("rules.caveats")}</strong> {localize(rule.caveats)}
+          <strong>{t("rules.caveats")}</strong> <PlaybookText text={rule.caveats} />
         </p>
       )}
       <RelatedCauses title={t("rules.supports")} ids={rule.causes} kind="cause" />
@@ -139,7 +142,9 @@ function RuleThresholds({ rule, changed }: { rule: Rule; changed: readonly Thres
                 <td className="num right">
                   {SIGNS[limit.op] ?? limit.op} {bound(limit, limit.value)}
                 </td>
-                <td className={classes.source}>{limit.source || <span className="dim">–</span>}</td>
+                <td className={classes.source}>
+                  {limit.source ? <CodeSpans text={limit.source} /> : <span className="dim">–</span>}
+                </td>
                 <td>
                   {moved.map((threshold) => (
                     <div key={threshold.id} title={threshold.why}>

@@ -1,8 +1,9 @@
 import { useParams } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
 import type { Run } from "../../client/models";
-import { BlockSkeleton, ErrorState, RowSkeleton } from "../../components/EmptyState";
+import { BlockSkeleton } from "../../components/EmptyState";
 import { ButtonLink, Link } from "../../components/Link";
+import { LoadingPage } from "../../components/LoadingPage";
 import { Page, Panel } from "../../components/Page";
 import { RunStateIcon } from "../../components/StatusIcon";
 import { Tabs } from "../../components/Tabs";
@@ -40,34 +41,41 @@ export function RunPage() {
   const names = useNames();
   const query = useRun(runId);
   const run = query.data;
+  if (!run)
+    return (
+      <LoadingPage
+        title={t("run.tab")}
+        above={<Link to="/captures">{t("nav.captures")}</Link>}
+        query={query}
+        actionsWidth={270}
+      >
+        <BlockSkeleton height={64} />
+        <BlockSkeleton height={36} />
+        <BlockSkeleton height={420} />
+      </LoadingPage>
+    );
   return (
     <Page
-      title={run ? t("run.title", { host: run.host?.name ?? t("profile.imported") }) : t("run.tab")}
+      title={t("run.title", { host: run.host?.name ?? t("profile.imported") })}
       above={
-        run && (
-          <Link to="/captures/$captureId" params={{ captureId: run.capture.id }}>
-            {t("run.capture", { number: run.capture.number, plan: names.plan(run.capture.plan) })}
-          </Link>
-        )
+        <Link to="/captures/$captureId" params={{ captureId: run.capture.id }}>
+          {t("run.capture", { number: run.capture.number, plan: names.plan(run.capture.plan) })}
+        </Link>
       }
-      meta={run && <RunStateIcon state={run.state} />}
+      meta={<RunStateIcon state={run.state} />}
       actions={
-        run && (
-          <>
-            {!isActive(run.state) && (
-              <ButtonLink variant="default" to="/runs/$runId/calls" params={{ runId: run.id }}>
-                {t("calls.title")}
-              </ButtonLink>
-            )}
-            {run.host && !isActive(run.state) && <ToWhatChanged run={run} hostId={run.host.id} />}
-            {run.host && <ToTimeline run={run} hostId={run.host.id} />}
-          </>
-        )
+        <>
+          {!isActive(run.state) && (
+            <ButtonLink variant="default" to="/runs/$runId/calls" params={{ runId: run.id }}>
+              {t("calls.title")}
+            </ButtonLink>
+          )}
+          {run.host && !isActive(run.state) && <ToWhatChanged run={run} hostId={run.host.id} />}
+          {run.host && <ToTimeline run={run} hostId={run.host.id} />}
+        </>
       }
     >
-      {query.error && !run && <ErrorState error={query.error} retry={() => void query.refetch()} />}
-      {!run && !query.error && <RowSkeleton rows={14} />}
-      {run && <RunParts run={run} />}
+      <RunParts run={run} />
     </Page>
   );
 }

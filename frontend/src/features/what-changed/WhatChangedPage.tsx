@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { ArrowLeftRight } from "lucide-react";
 import { useMemo } from "react";
-import { BlockSkeleton, EmptyState, QueryContent } from "../../components/EmptyState";
+import { BlockSkeleton, EmptyState, ErrorState, QueryContent } from "../../components/EmptyState";
 import { ButtonLink } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
 import { Tabs } from "../../components/Tabs";
@@ -40,8 +40,11 @@ export function WhatChangedPage() {
   const [state, set] = useUrlState(FIELDS);
   const afterHost = state.host || hosts.data?.[0]?.id || "";
   const beforeHost = state.base || afterHost;
-  const afterRuns = useOverview(afterHost).data?.runs;
-  const beforeRuns = useOverview(beforeHost).data?.runs;
+  const afterOverview = useOverview(afterHost);
+  const beforeOverview = useOverview(beforeHost);
+  const afterRuns = afterOverview.data?.runs;
+  const beforeRuns = beforeOverview.data?.runs;
+  const failed = [hosts, afterOverview, beforeOverview].find((item) => item.error && !item.data);
   const after = useMemo<Selection | undefined>(() => {
     const range = state.b ?? (afterRuns && chooseAfter(afterRuns));
     return range && { host: afterHost, range };
@@ -94,7 +97,9 @@ export function WhatChangedPage() {
           onChange={({ host, range }) => set({ host, b: range }, { push: true })}
         />
       </div>
-      {hosts.data?.length === 0 ? (
+      {failed ? (
+        <ErrorState error={failed.error} retry={() => void failed.refetch()} />
+      ) : hosts.data?.length === 0 ? (
         <EmptyState title={t("whatChanged.noHosts")}>{t("whatChanged.noHostsText")}</EmptyState>
       ) : afterRuns && !hasRuns && !state.b ? (
         <EmptyState title={t("timeline.empty")}>{t("whatChanged.noRunsText")}</EmptyState>

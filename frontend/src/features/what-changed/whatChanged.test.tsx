@@ -126,6 +126,16 @@ describe("what changed", () => {
     expect(within(table).getByText("sysctl.vm.swappiness")).toBeVisible();
   });
 
+  it("states what failed, and loads after a retry", async () => {
+    overrideAnswer(({ path }) => (path === "/hosts" ? { status: 500, body: {} } : undefined));
+    openScreen("/what-changed");
+    expect(await screen.findByText(/^The server failed/)).toBeVisible();
+    expect(screen.queryByRole("status", { name: "Loading" })).toBeNull();
+    overrideAnswer(undefined);
+    fireEvent.click(screen.getByRole("button", { name: "Try again" }));
+    expect(await screen.findByRole("region", { name: "Series" })).toBeVisible();
+  });
+
   it("states why nothing is compared", async () => {
     overrideAnswer(({ path }) =>
       path.endsWith("/differences")

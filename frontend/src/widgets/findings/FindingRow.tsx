@@ -1,6 +1,7 @@
 import type { Finding } from "../../client/models";
 import { Link } from "../../components/Link";
 import { StatusIcon, type Tone } from "../../components/StatusIcon";
+import { PlaybookText } from "../../components/text/PlaybookText";
 import { VerdictIcon, type VerdictState } from "../../components/VerdictIcon";
 import { cx } from "../../core/cx";
 import { fillSummary, processNameOf, toFigures } from "../../core/text/figures";
@@ -62,7 +63,11 @@ export function FindingRow({ finding, verdict }: Props) {
           outerSubject={finding.subject}
         />
       )}
-      {matched && rule?.caveats && <p className={classes.note}>{localize(rule.caveats)}</p>}
+      {matched && rule?.caveats && (
+        <p className={classes.note}>
+          <PlaybookText text={rule.caveats} />
+        </p>
+      )}
     </article>
   );
 }

@@ -27,15 +27,22 @@ class Chain:
         self._pins = {pin.id: pin for pin in incident.pins}
 
     def causes(self) -> list[Json]:
-        """Return each named cause with its suggested fix and the numbers that support it, compared numbers first."""
+        """Return each named cause with its suggested fix and the numbers that support it, compared numbers first.
+
+        Rejected causes are left out. A hypothesis without a cause is named by its summary.
+        """
+        rejected = {item.cause for item in self.incident.rejected_causes}
+        summaries = {item.key: self._render_summary(item) for item in self.incident.hypotheses}
         return [
             {
-                "cause": names.get_cause_title(cause.cause, self.language),
+                "cause": names.get_cause_title(cause.cause, self.language)
+                or summaries.get(cause.hypothesis, ""),
                 "confidence": cause.confidence,
                 "numbers": self.numbers(self._list_supporting_findings(cause.hypothesis))[:KEY_NUMBERS],
                 "fix": names.get_cause_fix(cause.cause, self.language),
             }
             for cause in self.incident.causes
+            if not cause.cause or cause.cause not in rejected
         ]
 
     def _list_supporting_findings(self, hypothesis_key: str) -> list[Mapping[str, Any]]:

@@ -63,5 +63,9 @@ def test_a_rejected_cause_is_not_the_cause(as_, db, host):
     desk.post("runs", run_ids=[str(run.run_id)])
     hypothesis = next(item for item in desk.look()["hypotheses"] if item["supports"])
     desk.patch(f"hypotheses/{hypothesis['id']}", state="likely")
+    before = desk.client.get(f"{API}/reports/{draft(desk)['id']}/preview/page").text
     desk.post("cause-rejections", cause=hypothesis["cause"])
-    assert "No cause is known yet." in draft(desk)["summary"]
+    report = draft(desk)
+    assert "No cause is known yet." in report["summary"]
+    after = desk.client.get(f"{API}/reports/{report['id']}/preview/page").text
+    assert "No cause was confirmed." not in before and "No cause was confirmed." in after

@@ -4,9 +4,10 @@ import { Camera, EllipsisVertical, Flag, Gauge, Stethoscope } from "lucide-react
 import { lazy, Suspense, useState } from "react";
 import type { Host } from "../../../client/models";
 import { Collapsible } from "../../../components/Collapsible";
-import { BlockSkeleton, ErrorLine, ErrorState } from "../../../components/EmptyState";
+import { BlockSkeleton, ErrorLine } from "../../../components/EmptyState";
 import { CommandLine } from "../../../components/fields/CopyButton";
 import { Link } from "../../../components/Link";
+import { LoadingPage } from "../../../components/LoadingPage";
 import { NearViewport } from "../../../components/NearViewport";
 import { Page, Panel } from "../../../components/Page";
 import { Tag } from "../../../components/StatusIcon";
@@ -46,18 +47,16 @@ export function HostPage() {
   const host = useHost(hostId);
   if (host.data) return <HostContent host={host.data} />;
   return (
-    <Page title={t("host.title")}>
-      {host.error ? (
-        <Panel>
-          <ErrorState error={host.error} retry={() => void host.refetch()} />
-        </Panel>
-      ) : (
-        <>
-          <BlockSkeleton height={96} />
-          <BlockSkeleton height={560} />
-        </>
-      )}
-    </Page>
+    <LoadingPage
+      title={t("host.title")}
+      above={<Link to="/hosts">{t("nav.hosts")}</Link>}
+      query={host}
+      actionsWidth={270}
+    >
+      <BlockSkeleton height={96} />
+      <BlockSkeleton height={220} />
+      <BlockSkeleton height={560} />
+    </LoadingPage>
   );
 }
 

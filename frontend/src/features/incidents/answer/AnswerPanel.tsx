@@ -5,8 +5,9 @@ import { useTranslation } from "../../../lib/text/useTranslation";
 import type { IncidentView } from "../page/useIncidentView";
 import classes from "./Answer.module.css";
 import { AnswerCard } from "./AnswerCard";
-import { chooseDiagnosis } from "./chooseDiagnosis";
+import { chooseDiagnosis, chooseHarmDiagnosis } from "./chooseDiagnosis";
 import { DecidedCause } from "./DecidedCause";
+import { DecidedHarm } from "./DecidedHarm";
 import { DiagnoseHost } from "./DiagnoseHost";
 import { DiagnosisProgress } from "./DiagnosisProgress";
 import { IncidentTimes } from "./IncidentTimes";
@@ -18,7 +19,7 @@ interface Props {
 }
 
 /**
- * First panel of the page: accepted causes with their fixes, else the result of a diagnosis, else the button that
+ * First panel of the page: accepted causes with harm and fixes, else the result of a diagnosis, else the button that
  * starts a diagnosis. A running diagnosis is always visible.
  */
 export function AnswerPanel({ incident, view }: Props) {
@@ -26,11 +27,19 @@ export function AnswerPanel({ incident, view }: Props) {
   const rejected = new Set(incident.rejected_causes.map((item) => item.cause));
   const decided = incident.causes.filter((item) => !item.cause || !rejected.has(item.cause));
   const chosen = chooseDiagnosis(incident.diagnoses);
+  const harmed = chooseHarmDiagnosis(incident);
   const isDiagnosed = chosen && (decided.length === 0 || chosen.state === "running");
   return (
     <section className={classes.panel} aria-label={t("incidents.answer.title")}>
-      {decided.map((cause) => (
-        <DecidedCause key={cause.hypothesis} incident={incident} view={view} cause={cause} />
+      {decided.map((cause, i) => (
+        <DecidedCause
+          key={cause.hypothesis}
+          incident={incident}
+          view={view}
+          cause={cause}
+          // Causes share the harm.
+          harm={i === 0 && harmed && <DecidedHarm diagnosisId={harmed.id} />}
+        />
       ))}
       {isDiagnosed && <ChosenDiagnosis key={chosen.id} incident={incident} view={view} id={chosen.id} />}
       {!chosen && decided.length === 0 && incident.state !== "resolved" && (

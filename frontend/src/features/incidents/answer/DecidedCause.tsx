@@ -1,4 +1,5 @@
 import { Button } from "@mantine/core";
+import type { ReactNode } from "react";
 import type { Incident } from "../../../client/models";
 import { StatusIcon } from "../../../components/StatusIcon";
 import { VerdictIcon } from "../../../components/VerdictIcon";
@@ -14,10 +15,12 @@ interface Props {
   incident: Incident;
   view: IncidentView;
   cause: Incident["causes"][number];
+  /** Line between the cause and its fixes: the harm. */
+  harm?: ReactNode;
 }
 
-/** Accepted cause with its fixes and their effects, and a button to plan or verify a fix. */
-export function DecidedCause({ incident, view, cause }: Props) {
+/** Accepted cause with its harm, its fixes and their effects, and a button to plan or verify a fix. */
+export function DecidedCause({ incident, view, cause, harm }: Props) {
   const { t } = useTranslation();
   const name = useCauseName(incident)(cause.cause, cause.hypothesis);
   const own = incident.hypotheses.find((item) => item.key === cause.hypothesis);
@@ -45,6 +48,7 @@ export function DecidedCause({ incident, view, cause }: Props) {
           </Button>
         )}
       </div>
+      {harm}
       {fixes.map((fix) => (
         <FixLine key={fix.id} fix={fix} view={view} />
       ))}
@@ -68,7 +72,7 @@ function FixLine({ fix, view }: { fix: Fix; view: IncidentView }) {
       >
         {fix.what}
       </button>{" "}
-      <StatusIcon tone={FIX_TONES[fix.state]}>{t(`incidents.fix.state.${fix.state}`)}</StatusIcon>{" "}
+      <StatusIcon tone={FIX_TONES[fix.state]}>{t(`fixState.${fix.state}`)}</StatusIcon>{" "}
       {result && result.change !== null && (
         <span>
           {numberName(result.primary.read)}{" "}

@@ -11,7 +11,7 @@ import type { Incident } from "../../../client/models";
 import { openScreen } from "../../../testing/screen";
 import { chooseDiagnosis } from "./chooseDiagnosis";
 
-const [NAMED, , FAILED, , UNEXPLAINED] = DIAGNOSES;
+const [NAMED, HEALTHY, FAILED, , UNEXPLAINED] = DIAGNOSES;
 const posted = (path: string) =>
   sentRequests.filter((request) => request.method === "POST" && request.path.endsWith(path));
 const answer = async () => within(await screen.findByRole("region", { name: "Answer" }));
@@ -87,6 +87,29 @@ describe("the answer of an incident", () => {
     expect(card.getByRole("button", { name: "GOMAXPROCS 300 → 4" })).toBeVisible();
     expect(card.queryByRole("button", { name: "Confirm" })).toBeNull();
     expect(within(card.getByRole("list", { name: "Times" })).getAllByRole("listitem")).toHaveLength(6);
+  });
+
+  it("shows the harm from before the fix next to the accepted cause", async () => {
+    const applied = FULL_INCIDENT.fixes[0]?.applied_at ?? "";
+    const later = new Date(Date.parse(applied) + 60_000).toISOString();
+    const [after, before] = diagnosed(HEALTHY, NAMED).diagnoses.map((item) => ({ ...item }));
+    Object.assign(after ?? {}, { created_at: later });
+    Object.assign(before ?? {}, { created_at: FULL_INCIDENT.created_at });
+    store(FULL_INCIDENT.id, { diagnoses: [after, before] as Incident["diagnoses"] });
+    openScreen(`/incidents/${FULL_INCIDENT.id}`);
+    const card = await answer();
+    const harm = (await card.findByText("Harm")).closest("p") as HTMLElement;
+    expect(await within(harm).findByText("2.31 s")).toBeVisible();
+    expect(within(harm).getByRole("link", { name: /^Diagnosis #14 of / })).toBeVisible();
+    expect(card.getAllByText("Harm")).toHaveLength(1);
+  });
+
+  it("shows no harm next to an accepted cause if no diagnosis ended", async () => {
+    store(FULL_INCIDENT.id, diagnosed(FAILED));
+    openScreen(`/incidents/${FULL_INCIDENT.id}`);
+    const card = await answer();
+    expect(await card.findByRole("heading", { name: "More runnable threads than CPUs" })).toBeVisible();
+    expect(card.queryByText("Harm")).toBeNull();
   });
 
   it("shows that a diagnosis failed, and offers to repeat it", async () => {

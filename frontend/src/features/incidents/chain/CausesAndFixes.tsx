@@ -267,7 +267,7 @@ function FixLink({ fix, view }: { fix: Fix; view: IncidentView }) {
           {t("incidents.chain.fix")}: {fix.what}
         </span>
         <span className={classes.status}>
-          <StatusIcon tone={FIX_TONES[fix.state]}>{t(`incidents.fix.state.${fix.state}`)}</StatusIcon>
+          <StatusIcon tone={FIX_TONES[fix.state]}>{t(`fixState.${fix.state}`)}</StatusIcon>
           {fix.applied_at && <span className="num">{time.iso(fix.applied_at)}</span>}
           {last?.result && last.result.change !== null && (
             <span className="num">

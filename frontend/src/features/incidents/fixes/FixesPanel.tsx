@@ -55,7 +55,7 @@ function FixItem({ incident, view, fix }: { incident: Incident; view: IncidentVi
     <article className={cx(classes.fix, view.what === fix.id && classes.chosen)} id={`fix-${fix.id}`}>
       <header className={classes.head}>
         <h3 className={classes.title}>{fix.what}</h3>
-        <StatusIcon tone={FIX_TONES[fix.state]}>{t(`incidents.fix.state.${fix.state}`)}</StatusIcon>
+        <StatusIcon tone={FIX_TONES[fix.state]}>{t(`fixState.${fix.state}`)}</StatusIcon>
         {fix.applied_at && (
           <span className="num dim">
             {time.iso(fix.applied_at)} {time.zoneName}

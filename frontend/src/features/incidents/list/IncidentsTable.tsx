@@ -87,7 +87,7 @@ export function IncidentsTable({ items }: { items: readonly IncidentSummary[] })
                       verdict={cause.confidence === "confirmed" ? "supports" : "weak"}
                       label={t(`findings.confidence.${cause.confidence}`)}
                     />{" "}
-                    {cause.cause ? names.cause(cause.cause) : t("incidents.ownCause")}
+                    {cause.cause ? names.cause(cause.cause) || "\u00a0" : t("incidents.ownCause")}
                   </span>
                 ))}
               </td>

@@ -46,6 +46,7 @@ export function AutopilotSwitch({ incident }: { incident: Incident }) {
     incident.hypotheses.length === 0 &&
     incident.diagnoses.length === 0 &&
     incident.hosts.some((host) => host.can_capture && host.role !== "control");
+  const canStart = Boolean(incident.next) || canBeDiagnosed;
   return (
     <>
       <Menu position="bottom-end" withinPortal>
@@ -53,9 +54,9 @@ export function AutopilotSwitch({ incident }: { incident: Incident }) {
           <Button
             variant="default"
             leftSection={<Bot size={14} />}
-            disabled={!incident.next && !canBeDiagnosed}
+            disabled={!canStart}
             loading={write.pending}
-            title={t("incidents.autopilot.help")}
+            title={t(canStart ? "incidents.autopilot.help" : "incidents.autopilot.nothingToRun")}
           >
             {t("incidents.autopilot.start")}
           </Button>

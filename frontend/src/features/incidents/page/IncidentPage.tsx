@@ -1,9 +1,11 @@
 import { useParams } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState } from "react";
 import type { Incident } from "../../../client/models";
-import { BlockSkeleton, EmptyState, ErrorState } from "../../../components/EmptyState";
+import { BlockSkeleton, EmptyState } from "../../../components/EmptyState";
+import { Link } from "../../../components/Link";
+import { LoadingPage } from "../../../components/LoadingPage";
 import { NearViewport } from "../../../components/NearViewport";
-import { Page, Panel } from "../../../components/Page";
+import { Page } from "../../../components/Page";
 import { rememberIncident } from "../../../lib/incidents/currentIncident";
 import { useIncidentStream } from "../../../lib/incidents/useIncidentStream";
 import { useTranslation } from "../../../lib/text/useTranslation";
@@ -42,21 +44,21 @@ export function IncidentPage() {
   const { query, link, pollMs } = useIncidentStream(incidentId);
   if (query.data) return <IncidentContent incident={query.data} link={link} pollMs={pollMs} />;
   return (
-    <Page title={t("incidents.one")}>
-      {query.error ? (
-        <Panel>
-          <ErrorState error={query.error} retry={() => void query.refetch()} />
-        </Panel>
-      ) : (
-        <div className={classes.panes}>
-          <BlockSkeleton height={560} />
-          <div>
-            <BlockSkeleton height={88} />
-            <BlockSkeleton height={420} />
-          </div>
+    <LoadingPage
+      title={t("incidents.one")}
+      above={query.error ? <Link to="/incidents">{t("nav.incidents")}</Link> : undefined}
+      query={query}
+      actionsWidth={320}
+    >
+      <BlockSkeleton height={150} />
+      <div className={classes.panes}>
+        <BlockSkeleton height={560} />
+        <div>
+          <BlockSkeleton height={88} />
+          <BlockSkeleton height={420} />
         </div>
-      )}
-    </Page>
+      </div>
+    </LoadingPage>
   );
 }
 
