@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import re
@@ -27,6 +28,11 @@ class ArtifactMissingError(Exception):
 
 class ArtifactAlteredError(Exception):
     """The bytes do not match the digest."""
+
+
+def is_out_of_space(error: OSError) -> bool:
+    """Return whether a write failed because the file system, or the quota of the user, is used up."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass(frozen=True, slots=True)

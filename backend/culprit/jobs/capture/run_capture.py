@@ -22,6 +22,7 @@ from culprit.captures import locks as leases
 from culprit.captures.locks import RunLease
 from culprit.domain.runs.retries import AttemptHistory, compute_retry_pause_s
 from culprit.domain.runs.timeouts import Timeouts
+from culprit.infra.artifacts.blob_files import is_out_of_space
 from culprit.infra.artifacts.store import artifact_store
 from culprit.infra.db.session import get_database
 from culprit.infra.db.unit_of_work import after_commit, unit_of_work
@@ -83,10 +84,15 @@ def _execute_run(pool: SshPool, claim: RunLease) -> str | None:
             spec = build_session_spec(session, claim.run_id)
         except RunRefusedError as refusal:
             return _finish_refused(session, claim, refusal)
-    spool = Spool.create(get_settings().home, claim.run_id, claim.fence)
+    try:
+        spool = Spool.create(get_settings().home, claim.run_id, claim.fence)
+    except OSError as error:
+        return _finish_out_of_space(claim, error)
     try:
         result = _run_session(pool, claim, spec, spool)
         return _store_and_commit(claim, spec, result, spool)
+    except OSError as error:
+        return _finish_out_of_space(claim, error)
     except RunRefusedError as refusal:
         with unit_of_work(get_database().sessions) as session:
             return _finish_refused(session, claim, refusal)
@@ -104,6 +110,18 @@ def _finish_refused(session: Session, claim: RunLease, refusal: RunRefusedError)
     after_commit(session, lambda: publish_run_update(claim))
     left = leases.finish_run(session, claim, refusal.state, failure=refusal.sentence, failure_side="user")
     return refusal.state if left else None
+
+
+def _finish_out_of_space(claim: RunLease, error: OSError) -> str | None:
+    """End a run because this platform has no space to store it. Raises `error` if it has another reason."""
+    if not is_out_of_space(error):
+        raise error
+    log.error("disk_full", run=str(claim.run_id), exc_info=error)
+    with unit_of_work(get_database().sessions) as session:
+        after_commit(session, lambda: publish_run_update(claim))
+        failure = {"key": "run.disk_full", "params": {}}
+        left = leases.finish_run(session, claim, "failed", failure=failure, failure_side="worker")
+        return "failed" if left else None
 
 
 def publish_run_update(claim: RunLease) -> None:
@@ -217,9 +235,14 @@ def _store_and_commit(claim: RunLease, spec: SessionSpec, result: SessionResult,
     plan = _decide_outcome(spec, result)
     if plan["do"] == "ingest":
         result.failure = result.failure or result.output.quality_failure()
-    spool.write_outcome(
-        {"result": result.as_json(), "clock": clock, "plan": plan, "claim": _lease_to_json(claim)}
-    )
+    outcome = {"result": result.as_json(), "clock": clock, "plan": plan, "claim": _lease_to_json(claim)}
+    try:
+        spool.write_outcome(outcome)
+    except OSError as error:
+        # It only lets another worker commit if this one dies before it does.
+        if not is_out_of_space(error):
+            raise
+        log.warning("outcome_not_spooled", run=str(claim.run_id))
     until = time.monotonic() + COMMIT_TRIES_S
     while True:
         try:

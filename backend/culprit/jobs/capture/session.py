@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from collectors.runner import frames
+from culprit.infra.artifacts.blob_files import is_out_of_space
 from culprit.infra.network.addresses import AddressRule
 from culprit.infra.sandbox.fork_server import Line, Message
 from culprit.infra.ssh.connection import Connection, SshHop, SshTimeouts, connect_host
@@ -100,6 +101,10 @@ def run(job: Message, line: Line) -> None:
             _run_session(connection, hops[-1], order, timeouts, talk)
     except SshError as error:
         send_to_worker(line, {"kind": "error", "error": error.kind, "params": error.params})
+    except OSError as error:
+        if not is_out_of_space(error):
+            raise
+        send_to_worker(line, {"kind": "disk_full"})
     finally:
         connection.close()
 

@@ -101,6 +101,12 @@ class ErrorMessage(TypedDict):
     params: dict[str, str | int | float]
 
 
+class DiskFullMessage(TypedDict):
+    """The file system of the platform has no space for what the host sends."""
+
+    kind: Literal["disk_full"]
+
+
 class BugMessage(TypedDict):
     """The child raised an exception."""
 
@@ -119,6 +125,7 @@ SessionMessage = (
     | WatcherLineMessage
     | EndedMessage
     | ErrorMessage
+    | DiskFullMessage
     | BugMessage
 )
 

@@ -11,6 +11,7 @@ import signal
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 from uuid import UUID
 
 from sqlalchemy import update
@@ -33,11 +34,12 @@ MAX_REJECTED = 500
 
 @dataclass(frozen=True, slots=True)
 class SessionFailure:
-    """Why a session failed, as a message; `is_final` if a retry is useless or harmful."""
+    """Why a session failed, as a message; `is_final` if a retry is useless or harmful; `side`: whose fault it was."""
 
     key: str
     params: Mapping[str, str | int | float]
     is_final: bool = False
+    side: Literal["host", "worker"] = "host"
 
     @property
     def message(self) -> Json:
@@ -206,7 +208,7 @@ def commit_result(
         claim,
         state,
         failure=result.failure_message,
-        failure_side="host" if result.failure else None,
+        failure_side=result.failure.side if result.failure else None,
         boot_id=result.output.hello.get("boot_id"),
         clock=clock,
         timings=result.connection.timings,

@@ -198,6 +198,9 @@ def _handle_message(state: _SessionState, message: SessionMessage) -> bool:
                 f"ssh.{message['error']}", message["params"], message["error"] in FINAL
             )
             return True
+        case "disk_full":
+            result.failure = SessionFailure("run.disk_full", {}, is_final=True, side="worker")
+            return True
         case "bug":
             log.error("session_failed", trace=message["trace"])
             result.failure = SessionFailure("run.session_failed", {}, is_final=True)
