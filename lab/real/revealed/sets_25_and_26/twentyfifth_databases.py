@@ -48,13 +48,13 @@ def _visits_of_a_museum(environment: LabEnvironment, rng: Random) -> Iterator[Li
 
 SCENARIOS = (
     Scenario(
-        "brewery-casks", "holdout", "casks-of-a-brewery", ("database-connection-limit",),
+        "brewery-casks", "development", "casks-of-a-brewery", ("database-connection-limit",),
         "php-fpm has more processes than its account may have connections to MariaDB; the others get none.",
         _casks_of_a_brewery, needs=("mariadbd", "mariadb-install-db", "mariadb", "php-fpm8.2", "nginx"), seconds=10.0,
         software=("mariadb", "php-fpm", "nginx"),
     ),
     Scenario(
-        "museum-visits", "holdout", "visits-of-a-museum", ("memcg-oom-kill",),
+        "museum-visits", "development", "visits-of-a-museum", ("memcg-oom-kill",),
         "A report sorts more in memory than the container of PostgreSQL has; the kernel ends it, and all sessions end.",
         _visits_of_a_museum, needs=(POSTGRES, "psql", "gunicorn", "nginx"), seconds=12.0,
         software=("postgresql", "gunicorn", "nginx"),

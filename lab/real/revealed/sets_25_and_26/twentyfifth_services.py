@@ -74,17 +74,17 @@ def _sights_of_an_observatory(environment: LabEnvironment, rng: Random) -> Itera
 
 SCENARIOS = (
     Scenario(
-        "locksmith-calls", "holdout", "calls-of-a-locksmith", ("certificate-expired",),
+        "locksmith-calls", "development", "calls-of-a-locksmith", ("certificate-expired",),
         "nginx still has a certificate whose period is over; the renewed file waits for a reload, and Node refuses it.",
         _calls_of_a_locksmith, needs=("nginx", "node"), seconds=8.0, software=("nginx", "node"),
     ),
     Scenario(
-        "tailor-fittings", "holdout", "fittings-of-a-tailor", ("file-lock-held",),
+        "tailor-fittings", "development", "fittings-of-a-tailor", ("file-lock-held",),
         "A release of a job keeps a file locked while it sends the file slowly; threads of a Java service wait for it.",
         _fittings_of_a_tailor, needs=("java", "javac", "nginx"), seconds=10.0, software=("java", "nginx"),
     ),
     Scenario(
-        "observatory-sights", "holdout", "sights-of-an-observatory", ("cpu-hot-function", "cpu-exhausted"),
+        "observatory-sights", "development", "sights-of-an-observatory", ("cpu-hot-function", "cpu-exhausted"),
         "A release of a Go service compiles all its regular expressions again for each answer, and takes all CPUs.",
         _sights_of_an_observatory, needs=(GO, "nginx", "curl"), seconds=10.0,
         software=("go", "nginx"),

@@ -50,13 +50,13 @@ def _bookings_of_an_inn(environment: LabEnvironment, rng: random.Random) -> Iter
 
 SCENARIOS = (
     Scenario(
-        "pottery-orders", "holdout", "orders-of-a-pottery", ("memcg-oom-kill",),
+        "pottery-orders", "development", "orders-of-a-pottery", ("memcg-oom-kill",),
         "A listing of many months outgrows the container of PostgreSQL; the kernel ends it, and all sessions with it.",
         _orders_of_a_pottery, needs=(POSTGRES, "gunicorn", "nginx", "psql"), seconds=10.0,
         software=("postgresql", "gunicorn", "nginx"),
     ),
     Scenario(
-        "inn-bookings", "holdout", "bookings-of-an-inn", ("inodes-exhausted",),
+        "inn-bookings", "development", "bookings-of-an-inn", ("inodes-exhausted",),
         "Calendars of years ahead take all files that a volume can have; bookings cannot be kept.",
         _bookings_of_an_inn, needs=("php-fpm8.2", "nginx", "mkfs.ext4"), seconds=8.0, software=("php-fpm", "nginx"),
     ),

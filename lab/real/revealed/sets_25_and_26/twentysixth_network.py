@@ -53,12 +53,12 @@ def _entries_of_a_smithy(environment: LabEnvironment, rng: random.Random) -> Ite
 
 SCENARIOS = (
     Scenario(
-        "gallery-pictures", "holdout", "pictures-of-a-gallery", ("qdisc-drop", "link-saturated"),
+        "gallery-pictures", "development", "pictures-of-a-gallery", ("qdisc-drop", "link-saturated"),
         "The shaper of the host has another port for the site; pictures share the small class of copies, which drops.",
         _pictures_of_a_gallery, needs=("nginx", "tc", "curl"), seconds=10.0, software=("nginx",),
     ),
     Scenario(
-        "smithy-entries", "holdout", "entries-of-a-smithy", ("file-lock-held", "scheduled-job"),
+        "smithy-entries", "development", "entries-of-a-smithy", ("file-lock-held", "scheduled-job"),
         "A job holds the lock of a book while it copies books to another site; gunicorn waits for the lock.",
         _entries_of_a_smithy, needs=("gunicorn", "nginx", "flock", "curl"), seconds=10.0,
         software=("gunicorn", "nginx"),
