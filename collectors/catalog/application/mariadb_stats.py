@@ -32,6 +32,7 @@ _SESSIONS = (
     FieldColumn("rows_locked"),
 )
 _LOCKS = (FieldColumn("waiting"), FieldColumn("blocking"), FieldColumn("wait", "s", source="wait_s"))
+_USERS = (FieldColumn("used"), FieldColumn("limit"))
 _REPLICAS = (
     *(
         FieldColumn("lag", "s", source="lag_s"),
@@ -70,6 +71,13 @@ select concat('session\tid=', p.id, '\tcommand=', p.command, '\tstate=', coalesc
   '\ttrx_state=', coalesce(t.trx_state, ''), '\trows_locked=', coalesce(t.trx_rows_locked, ''))
 from information_schema.processlist p left join information_schema.innodb_trx t on t.trx_mysql_thread_id = p.id
 where p.id <> connection_id() and p.command not in ('Daemon', 'Binlog Dump') order by p.command = 'Sleep', p.time desc limit 500;
+"""
+#: Connections of each account that has a limit of its own, without its name. The one that asks is not counted.
+_USERS_SQL = r"""
+select concat('user\tused=', n, '\tlimit=', m) from (
+select count(distinct p.id) n, coalesce(nullif(max(u.max_user_connections), 0), @@global.max_user_connections) m
+from information_schema.processlist p join mysql.user u on u.User = p.user where p.id <> connection_id() group by p.user) x
+where m > 0 order by n / m desc limit 20;
 """
 _LOCKS_SQL = r"""
 select concat('lock\twaiting=', r.trx_mysql_thread_id, '\tblocking=', b.trx_mysql_thread_id, '\twait_s=', timestampdiff(second, r.trx_wait_started, now()))
@@ -129,6 +137,9 @@ echo "show global variables where variable_name in ('max_connections', 'extra_ma
 cat > .sessions <<'END'
 {_SESSIONS_SQL.strip()}
 END
+cat > .users <<'END'
+{_USERS_SQL.strip()}
+END
 cat > .locks <<'END'
 {_LOCKS_SQL.strip()}
 END
@@ -136,18 +147,21 @@ cat > .locks8 <<'END'
 {_LOCKS_8_SQL.strip()}
 END
 ask < .sessions
+ask < .users
 ask < .locks
 [ ! -s .err ] || ask < .locks8
 echo 'show slave status\\G' | ask | awk '$1 == "Seconds_Behind_Master:" {{ l = $2 }} $1 == "Slave_IO_Running:" {{ i = $2 }} $1 == "Slave_SQL_Running:" {{ q = $2 }}
   END {{ if (i != "") printf "replica\\tlag_s=%s\\tio=%s\\tsql=%s\\n", l, i, q }}'
 echo "select concat('server\\tversion=', version());" | ask
-rm -f .sessions .locks .locks8 .err
+rm -f .sessions .users .locks .locks8 .err
 """
 
 
 def parse_mariadb_stats(parts: Mapping[str, Part], context: Context) -> Parsed:
-    """Tables `mariadb_counters`, `mariadb_sessions`, `mariadb_locks` (who waits for whom) and `mariadb_replicas`."""
-    tags = ("counter", "span", "session", "lock", "replica", "server")
+    """Tables `mariadb_counters`, `mariadb_sessions`, `mariadb_users` (connections of accounts with a limit of their own),
+    `mariadb_locks` (who waits for whom) and `mariadb_replicas`.
+    """
+    tags = ("counter", "span", "session", "user", "lock", "replica", "server")
     matching = field_lines.read_field_lines(parts, tags, max_lines=3_000)
     if matching is None:
         return field_lines.report_missing_part()
@@ -156,6 +170,7 @@ def parse_mariadb_stats(parts: Mapping[str, Part], context: Context) -> Parsed:
         tables=(
             *list_counters("mariadb_counters", matching["counter"], matching["span"], context),
             *field_lines.build_table("mariadb_sessions", matching["session"], _SESSIONS, 500),
+            *field_lines.build_table("mariadb_users", matching["user"], _USERS, 20),
             *field_lines.build_table("mariadb_locks", matching["lock"], _LOCKS, 500),
             *field_lines.build_table("mariadb_replicas", matching["replica"], _REPLICAS, 10),
         ),
@@ -189,7 +204,7 @@ COLLECTOR = Collector(
                 remedy="the client of MariaDB, and a server that lets its own user or root in by unix_socket",
             ),
             sh=_SH,
-            command_line="mariadb --no-defaults: SHOW GLOBAL STATUS before and after {seconds} s, PROCESSLIST, INNODB_TRX, read-only",
+            command_line="mariadb --no-defaults: SHOW GLOBAL STATUS before and after {seconds} s, PROCESSLIST, INNODB_TRX, limits of accounts, read-only",
             version="mariadb --version",
             stop="TERM",
         ),

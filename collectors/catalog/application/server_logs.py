@@ -54,9 +54,11 @@ _MESSAGES = (
 #: descriptor: df searches the path in its own mounts and answers 0 for a container's. A tmpfs without a size has none.
 #: Lines with an HTTP status are answers: the common log format (nginx, Apache, gunicorn, Varnish, Jetty, uvicorn),
 #: HAProxy, uWSGI, JSON with `status`, and method, path and status of Node's loggers. Those of requests that did not
-#: fail are not searched for messages. Addresses of clients are counted on the host and stay there.
+#: fail are not searched for messages. Addresses of clients are counted on the host and stay there; a log that begins with
+#: a time has none.
 AWK = r"""
 function hit(k) { c[k]++ }
+function address(t) { return t ~ /^[0-9]+[.][0-9]+[.][0-9]+[.][0-9]+$/ || t ~ /^[0-9a-fA-F:.]+$/ && (t ~ /::/ || split(t, parts, ":") == 8) }
 function status(l) {
   if (match(l, /HTTP\/[0-9.]+" [1-5][0-9][0-9] /)) return substr(l, RSTART + RLENGTH - 4, 3)
   if (match(l, /( -?[0-9]+)(\/[+]?-?[0-9]+)(\/[+]?-?[0-9]+)(\/[+]?-?[0-9]+)(\/[+]?-?[0-9]+) [1-5][0-9][0-9] /)) return substr(l, RSTART + RLENGTH - 4, 3)
@@ -70,7 +72,7 @@ function status(l) {
     if (v >= 500) { failed++; if (++of[v] > worst_count) { worst = v; worst_count = of[v] } }
     else if (v == 429) limited++
     else if (v == 499) given_up++
-    if ($1 ~ /^[0-9a-fA-F:.]*[.:][0-9a-fA-F:.]*$/ && ($1 in of_client || clients < 5000)) {
+    if (address($1) && ($1 in of_client || clients < 5000)) {
       if (!($1 in of_client)) clients++
       of_client[$1]++
       if (v >= 500 && ++bad[$1] > most_bad) { most_bad = bad[$1]; client = $1 } } }

@@ -109,6 +109,14 @@ def test_the_client_with_most_failures_is_counted(awk: str) -> None:
 
 
 @pytest.mark.parametrize("awk", AWKS)
+@pytest.mark.parametrize("first", ["1764539000.123", "12:34:56", "12:34:56.789", "abc", "7.5"])
+def test_a_line_that_begins_with_a_time_has_no_client(awk: str, first: str) -> None:
+    lines = [f"{first} GET /orders/7 503 12.3 ms - 9"] * 3
+    (row,) = [row for row in read_lines(awk, lines) if row["row"] == "answers"]
+    assert (row["failed"], row["clients"], row["client_failed"]) == ("3", "0", "0")
+
+
+@pytest.mark.parametrize("awk", AWKS)
 def test_lines_without_a_limit_report_none(awk: str) -> None:
     lines = ["GET / took 12 ms", "listening on 0.0.0.0:8080", "x" * 5000, "", "status 500 of 700 rows"]
     assert [row["row"] for row in read_lines(awk, [*lines, *ANSWERS])] == ["log", "answers"]

@@ -24,7 +24,8 @@
    causes are independent and are named.
 5. A hypothesis that a likely cause would explain is not followed up.
 6. If there is no cause with support, or harm and none that is evident or explains a tenth of the time, the finding with
-   the largest share of the time names its `default_cause` as possible: most of the time shows where to look next.
+   the largest share of the time names its `default_cause` as possible: most of the time shows where to look next. That
+   a service of this host answers late explains no time.
 7. A cause without support is ruled out if a rule that would have shown it did not match; otherwise it is not checked.
 
 The order of findings and rules changes nothing.
@@ -229,7 +230,12 @@ def _candidate(
 
 
 def _settles(item: NamedCause, cause: Cause, times: ServiceTimes) -> bool:
-    """Return whether a cause is evident or explains a tenth of the time, and needs no room that is missing."""
+    """Return whether a cause is evident or explains a tenth of the time, and needs no room that is missing.
+
+    That a service of this host answers late explains nothing: its own time shows why.
+    """
+    if item.cause == _LOCAL_WAIT and _find_callee(item.scope, times.services) is not None:
+        return False
     is_known = item.is_evident or (item.share is not None and not _is_minor(item.share))
     return is_known and not (cause.needs_room and lacks_room(item.scope, times))
 

@@ -148,6 +148,32 @@ RULES: tuple[Rule, ...] = (
         source="SHOW GLOBAL STATUS: Threads_connected; max_connections",
     ),
     Rule(
+        id="F-MARIADB-USER-FULL",
+        title=Text("An account of MariaDB has no free connection", "MariaDB 账户没有空闲连接"),
+        summary=Text(
+            "An account has {used} of its {most} connections ({value} %), and connections are refused.",
+            "某账户已用 {used} 个连接，上限 {most} 个（{value} %），且有连接被拒绝。",
+        ),
+        measure=mariadb.USER_CONNECTIONS,
+        op=">=",
+        thresholds=(
+            ("critical", Threshold("critical", 90.0, "one reading: connections end and begin before and after it")),
+        ),
+        also=(
+            Condition(mariadb.REFUSED, ">=", Threshold("refused", 1.0, "a client was refused during the reading")),
+        ),
+        strength=Strength.DIRECT,
+        use=Use("application", "saturation"),
+        suspects=("database-connection-limit",),
+        causes=("database-connection-limit",),
+        harm=True,
+        caveats=Text(
+            "Connections are refused for a wrong password and by health checks, too.",
+            "密码错误与健康检查也会产生被拒绝的连接。",
+        ),
+        source="max_user_connections of the server and of the account; SHOW GLOBAL STATUS: Aborted_connects",
+    ),
+    Rule(
         id="F-MARIADB-ROWS-READ",
         title=Text("Queries of MariaDB read far more rows than they return", "MariaDB 查询读取的行远多于返回的行"),
         summary=Text(

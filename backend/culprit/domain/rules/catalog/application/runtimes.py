@@ -215,7 +215,7 @@ RULES: tuple[Rule, ...] = (
         thresholds=(
             (
                 "warn",
-                Threshold("warn", 25.0, "a cycle takes a quarter of the CPUs: cycles follow without a gap"),
+                Threshold("warn", 50.0, "more than the program itself; cycles without a gap take a quarter"),
             ),
         ),
         strength=Strength.MECHANISM,

@@ -159,6 +159,22 @@ RULES: tuple[Rule, ...] = (
             "持有锁的线程可能自己在等待磁盘或对端：那才是原因。",
         ),
     ),
+    _build_rule(
+        "FILE-LOCK",
+        shares.FILE_LOCK,
+        Text("Requests wait for the lock of a file", "请求在等待文件锁"),
+        Text(
+            "{name} spends {value} % of its time waiting for the lock of {target}, up to {longest} ms at once.",
+            "{name} 有 {value} % 的时间在等待 {target} 的锁，单次最长 {longest} ms。",
+        ),
+        strength=Strength.MECHANISM,
+        causes=("file-lock-held",),
+        suspects=("file-lock-held",),
+        caveats=Text(
+            "Threads that wait for their turn count as far as the thread in turn waits for the file.",
+            "排队等待的线程按轮到者等待该文件的比例计入。",
+        ),
+    ),
     *(
         _build_rule(
             name,

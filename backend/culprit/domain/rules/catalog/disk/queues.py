@@ -305,7 +305,6 @@ _ROOM = (
         use=Use("disk", "errors"),
         causes=("disk-full",),
         refutes=("disk-full",),
-        harm=True,
         caveats=Text(
             "Root may still write into the reserve of ext4. Remote file systems and FUSE are not read.",
             "root 仍可写入 ext4 的保留空间；远程文件系统与 FUSE 未读取。",
@@ -343,7 +342,6 @@ _ROOM = (
         use=Use("disk", "errors"),
         causes=("inodes-exhausted",),
         refutes=("inodes-exhausted",),
-        harm=True,
         source="df -i",
     ),
     Rule(

@@ -33,6 +33,14 @@ class _Pair:
     then: Sequence[TableRow]
 
 
+@dataclass(frozen=True, slots=True)
+class _Traffic:
+    """Traffic of the host as a multiple of that in the baseline: at least 1 where it grew, at most 1 where it fell."""
+
+    grew: float
+    fell: float
+
+
 def _read_growth(view: HostView) -> Reading:
     """Return for each service with connections the mean time of a request, as a multiple of that in the baseline.
 
@@ -57,27 +65,30 @@ def _read_lowest_growth(view: HostView) -> Reading:
 def _compare_times(
     view: HostView,
     measure: str,
-    compare: Callable[[HostView, HostView, _Pair, float], Iterator[Measurement]],
+    compare: Callable[[HostView, HostView, _Pair, _Traffic], Iterator[Measurement]],
 ) -> Reading:
-    """Return what `compare` measures of each service, given its connections and the growth of the host's traffic."""
+    """Return what `compare` measures of each service, given its connections and the change of the host's traffic."""
     result = _find_baseline(view, measure)
     if isinstance(result, MissingData):
         return result
-    before, growth, citation = result
+    before, traffic, citation = result
     return [
         replace(item, citations=(*item.citations, citation, *pair.account.sources))
         for pair in _list_pairs(view, before)
-        for item in compare(view, before, pair, growth)
+        for item in compare(view, before, pair, traffic)
     ]
 
 
 def _read_peer_growth(view: HostView) -> Reading:
-    """Return for each peer of a program how much longer its answers take, as `_read_lowest_growth` for requests."""
+    """Return for each peer of a program how much longer its answers take, as `_read_lowest_growth` for requests.
+
+    There is one number for each process that waits for the peer.
+    """
     result = _find_baseline(view, PEER_GROWTH.id)
     if isinstance(result, MissingData):
         return result
-    before, growth, citation = result
-    less = min(1.0, growth)
+    before, traffic, citation = result
+    less = traffic.fell
     now, then = _group_calls(view), _group_calls(before)
     measurements = []
     for key, calls in now.items():
@@ -91,7 +102,8 @@ def _read_peer_growth(view: HostView) -> Reading:
         }  # fmt: skip
         value, samples = waits.low / waits_before.high / less, count_samples(view)
         cites = (*cite_rows(rows), citation)
-        measurements += [Measurement(value, subject, cites, samples, (), detail) for _, subject in calls]
+        waiting = [subject for row, subject in calls if row.number("waiting")]
+        measurements += [Measurement(value, subject, cites, samples, (), detail) for subject in waiting]
     return measurements
 
 
@@ -103,15 +115,17 @@ def _group_calls(view: HostView) -> Mapping[tuple[str, str], list[tuple[TableRow
     return groups
 
 
-def _find_baseline(view: HostView, measure: str) -> tuple[HostView, float, Citation] | MissingData:
-    """Return the baseline, the traffic of the host as a multiple of that in it, and the source of the traffic."""
+def _find_baseline(view: HostView, measure: str) -> tuple[HostView, _Traffic, Citation] | MissingData:
+    """Return the baseline, how the traffic of the host differs from that in it, and the source of the traffic."""
     before = view.baseline
     if before is None or not before.rows("tcp_waits"):
         return MissingData(Sentence("missing.no_baseline", {"measure": measure}))
     now, then = _read_traffic(view), _read_traffic(before)
     if now is None or then is None:
         return MissingData(view.missing_reason(("snmp",)))
-    return before, (now[0] / then[0] if then[0] > 0 else 1.0), now[1]
+    mean, least = (now[at] / then[at] if then[at] > 0 else 1.0 for at in (0, 1))
+    # A few large answers make the mean of a short capture several times larger. Then the least rate stays as it was.
+    return before, _Traffic(max(1.0, mean), min(1.0, max(mean, least))), now[2]
 
 
 def _list_pairs(view: HostView, before: HostView) -> Iterator[_Pair]:
@@ -124,8 +138,8 @@ def _list_pairs(view: HostView, before: HostView) -> Iterator[_Pair]:
             yield _Pair(account, mine, select_rows(rows_before, same))
 
 
-def _measure_mean(view: HostView, before: HostView, pair: _Pair, growth: float) -> Iterator[Measurement]:
-    more = max(1.0, growth)
+def _measure_mean(view: HostView, before: HostView, pair: _Pair, traffic: _Traffic) -> Iterator[Measurement]:
+    more = traffic.grew
     now, then = estimate_waiting(view, pair.now), estimate_waiting(before, pair.then)
     if then.high <= 0:
         return
@@ -137,8 +151,10 @@ def _measure_mean(view: HostView, before: HostView, pair: _Pair, growth: float) 
     yield _build_measurement(pair, pair.account.service.subject, value, interval, (waiting, waiting_before))
 
 
-def _measure_lowest(view: HostView, before: HostView, pair: _Pair, growth: float) -> Iterator[Measurement]:
-    less = min(1.0, growth)
+def _measure_lowest(
+    view: HostView, before: HostView, pair: _Pair, traffic: _Traffic
+) -> Iterator[Measurement]:
+    less = traffic.fell
     account = pair.account
     counted = _count_requests(pair.now)
     now, then = _estimate_requests(view, pair.now), _estimate_requests(before, pair.then)
@@ -179,15 +195,15 @@ def _list_inbound(view: HostView) -> Sequence[TableRow]:
     return [row for row in view.rows("tcp_waits") if row.text("direction") == "in"]
 
 
-def _read_traffic(view: HostView) -> tuple[float, Citation] | None:
-    """Return the mean rate of sent TCP segments of the host, and its source."""
+def _read_traffic(view: HostView) -> tuple[float, float, Citation] | None:
+    """Return the mean and the least rate of sent TCP segments of the host, and their source."""
     series = next(iter(view.series_of(_TRAFFIC)), None)
     rows = np.flatnonzero(~np.isnan(series.values[:, 0])) if series is not None else np.array([], np.intp)
     if series is None or not len(rows):
         return None
     values = series.values[:, 0]
     mean = reduce_values(values[rows], "mean", measure_spans_s(series.t_ns[rows]))
-    return mean, cite_series(series, values, rows, "mean")
+    return mean, float(values[rows].min()), cite_series(series, values, rows, "mean")
 
 
 def _is_same(service: LocalService, other: LocalService) -> bool:

@@ -71,6 +71,18 @@ def _connections(view: HostView) -> Iterator[Measurement]:
         yield Measurement(100.0 * (count - 1) / limit, (), cites, round(count), (), detail)
 
 
+def _user_connections(view: HostView) -> Iterator[Measurement]:
+    """Connections of the account that is nearest to a limit of its own, as a share of that limit."""
+    rows = [
+        row for row in view.rows("mariadb_users") if row.number("limit") and row.number("used") is not None
+    ]
+    if rows:
+        row = max(rows, key=lambda item: (item.number("used") or 0.0) / (item.number("limit") or 1.0))
+        used, limit = row.number("used") or 0.0, row.number("limit") or 1.0
+        detail: Detail = {"used": round(used), "most": round(limit)}
+        yield Measurement(100.0 * used / limit, (), (row.citation,), round(used), (), detail)
+
+
 def _replica_scans(view: HostView) -> Iterator[Measurement]:
     """Measure the threads that apply changes of a primary and are searching a table for the row to change."""
     appliers = [
@@ -145,6 +157,14 @@ METADATA_WAIT = build_listed_measure(
 CONNECTIONS = build_listed_measure(
     "mariadb.connections_pct", "pct", "Connections against their limit", "连接数占上限", _NEEDS, _connections
 )
+USER_CONNECTIONS = build_listed_measure(
+    "mariadb.user_connections_pct", "pct", "Connections of an account against its limit", "账户连接数占其上限",
+    _NEEDS, _user_connections,
+)  # fmt: skip
+REFUSED = build_listed_measure(
+    "mariadb.refused_count", "count", "Connections that failed before their first statement", "首条语句之前失败的连接",
+    _NEEDS, read_counter(_COUNTERS, "aborted_connects"),
+)  # fmt: skip
 ROWS_PER_ROW = build_listed_measure(
     "mariadb.rows_read_per_row", "count", "Rows read by scans for each row sent", "每返回一行扫描的行数", _NEEDS,
     read_ratio(_COUNTERS, _ROWS_READ, "rows_sent"),

@@ -42,6 +42,7 @@ from culprit.domain.rules.measures.service_time.stopped import find_stopped, sto
 from culprit.domain.rules.measures.service_time.thread_amounts import (
     MOST_THREADS,
     ThreadAmounts,
+    add_file_waits,
     add_lookups,
     get_window_ms,
     read_thread_amounts,
@@ -206,7 +207,7 @@ def _build_accounts(view: HostView, services: ServiceMap) -> list[TimeAccount]:
         load = add_transfers(loads[at], threads[at])
         amounts, idle = place_requests(load, busy[at], threads[at])
         amounts = divide_by_sessions(view, service, amounts)
-        amounts = add_lookups(view.rows("dns_waits"), service, amounts)
+        amounts = add_file_waits(add_lookups(view.rows("dns_waits"), service, amounts))
         if service.pids <= stopped:
             amounts = stop_requests(amounts)
         # While connections queue, a thread that waits for the data of another one is not free.

@@ -11,6 +11,7 @@ UNKNOWN = "unknown"
 RUNNING = "running"
 RUNNABLE = "runnable"
 THROTTLED = "throttled"
+LOCK = "lock"
 PEER = "peer"
 DNS = "dns"
 FILESYSTEM = "filesystem"
@@ -31,7 +32,7 @@ BUSY = frozenset(
             "fault",
             FILESYSTEM,
             "permission",
-            "lock",
+            LOCK,
             PEER,
             DNS,
             STOPPED,
@@ -43,6 +44,8 @@ IDLE = frozenset({"accept", CLIENT, "events", "signal"})
 #: A thread in one of these is idle, or a request waits in it: both look the same. Only requests that are in progress
 #: and in no other thread make it busy.
 AMBIGUOUS = frozenset({"condition", "park", "semaphore", "child", "pipe", "sleep", UNKNOWN})
+#: A thread in one of these may wait for another thread of its process.
+INSIDE_WAITS = frozenset({"condition", "park", "semaphore"})
 #: Activities whose amounts are counted by the kernel, without sampling.
 EXACT = frozenset({RUNNING, RUNNABLE, THROTTLED})
 #: A thread that writes here waits for a reader who is slow.

@@ -17,6 +17,7 @@ from culprit.domain.rules.measures.service_time.accounts import (
 )
 from culprit.domain.rules.measures.service_time.activities import PEER, RUNNABLE
 from culprit.domain.rules.measures.service_time.amounts import Amount, Share
+from culprit.domain.rules.measures.service_time.thread_amounts import is_path
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView
 
@@ -216,7 +217,12 @@ def _cite_requests(account: TimeAccount) -> tuple[Citation, ...]:
 
 
 def _share_of(
-    activity: str, title: Text, *, per_target: bool = False, is_local: bool | None = None
+    activity: str,
+    title: Text,
+    *,
+    per_target: bool = False,
+    is_local: bool | None = None,
+    is_file: bool | None = None,
 ) -> Measure:
     """Return the measure of the share of an activity in the time of a service that is not idle, in percent.
 
@@ -227,6 +233,7 @@ def _share_of(
         title: Title of the measure.
         per_target: One number for each target instead of one for all.
         is_local: Only targets that are services of this host, or only others.
+        is_file: Only targets that are files, or only others.
     """
 
     def build(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iterator[Measurement]:
@@ -236,6 +243,7 @@ def _share_of(
             for name, target in account.amounts
             if name == activity
             and (is_local is None or is_local == (times.services.find_by_target(target) is not None))
+            and (is_file is None or is_file == is_path(target))
         ]
         large = [to for to in targets if account.amounts[activity, to].number >= LEAST_WAITING]
         for target in large if per_target else ():
@@ -246,7 +254,7 @@ def _share_of(
             share = account.share(lambda name, target: name == activity and target in targets)
             yield _measure(account, activity, targets, share, "")
 
-    prefix = {None: "", True: "local_", False: "remote_"}[is_local]
+    prefix = {None: "file_" if is_file else "", True: "local_", False: "remote_"}[is_local]
     return Measure(f"time.{prefix}{activity}_pct", "pct", title, NEEDS, read_accounts(build))
 
 
@@ -336,7 +344,8 @@ LOCAL_PEER = _share_of(
     is_local=True,
 )
 DNS_TIME = _share_of("dns", Text("Time waiting for a name server", "等待域名服务器的时间"))
-LOCK = _share_of("lock", Text("Time waiting for a lock", "等待锁的时间"))
+LOCK = _share_of("lock", Text("Time waiting for a lock", "等待锁的时间"), is_file=False)
+FILE_LOCK = _share_of("lock", Text("Time waiting for the lock of a file", "等待文件锁的时间"), is_file=True)
 DISK = _share_of("disk", Text("Time waiting for a disk", "等待磁盘的时间"))
 FAULT = _share_of("fault", Text("Time in page faults", "处理缺页的时间"))
 FILESYSTEM = _share_of(

@@ -17,6 +17,8 @@ from culprit.domain.rules.measures.service_time.activities import (
     CLIENT,
     DNS,
     EXACT,
+    INSIDE_WAITS,
+    LOCK,
     RUNNABLE,
     RUNNING,
     THROTTLED,
@@ -184,6 +186,48 @@ def add_lookups(
     rest = 1.0 - number / total.number
     left = {key: replace(amount, number=amount.number * rest, low=0.0) for key, amount in unclear.items()}
     return {**amounts, **left, (DNS, mine[0].text("server")): part}
+
+
+def is_path(target: str) -> bool:
+    """Return whether a target is a file."""
+    return target.startswith("/")
+
+
+def add_file_waits(amounts: Mapping[Key, Amount]) -> Mapping[Key, Amount]:
+    """Return the amounts of a service with the time that threads wait behind one that waits for the lock of a file.
+
+    A record lock belongs to its process: a second thread would get it at once (fcntl(2)). So threads of one process
+    take turns with a lock inside of it, and what waits for its turn waits for what the thread in turn does. Of that
+    time, the file has the part that it has of the time of threads that neither idle nor wait inside the process.
+    """
+    files = {
+        key: amount
+        for key, amount in amounts.items()
+        if key[0] == LOCK and is_path(key[1]) and amount.operation == "fcntl"
+    }
+    inside = {
+        key: amount
+        for key, amount in amounts.items()
+        if key[0] in INSIDE_WAITS or (key[0] == LOCK and not is_path(key[1]))
+    }
+    waiting = sum(amount.number for amount in files.values())
+    if not waiting or not inside or sum(amount.low for amount in files.values()) > 1:
+        return amounts
+    others = sum(amount.number for key, amount in amounts.items() if key not in files and key not in inside)
+    part = waiting / (waiting + others)
+    least = sum(amount.low for amount in files.values())
+    moved = add_amounts(inside.values())
+    key, largest = max(files.items(), key=lambda item: item[1].number)
+    low = largest.low + least / (least + others) * moved.low if least else largest.low
+    number, high = largest.number + part * moved.number, largest.high + moved.high
+    longest = max(largest.longest_ms, moved.longest_ms)
+    left = {name: replace(item, number=item.number * (1 - part), low=0.0) for name, item in inside.items()}
+    cites = (*largest.citations, *moved.citations)
+    return {
+        **amounts,
+        **left,
+        key: replace(largest, number=number, low=low, high=high, longest_ms=longest, citations=cites),
+    }
 
 
 @dataclass(frozen=True, slots=True)
