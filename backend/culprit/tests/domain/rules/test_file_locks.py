@@ -33,7 +33,9 @@ def test_threads_in_a_queue_wait_for_what_the_first_waits_for() -> None:
     "view",
     [
         pytest.param(locking_service(0.1, 19.0, run=0.9), id="the first computes"),
-        pytest.param(locking_service(4.0, 19.0), id="several wait for the file at once, so they take no turns"),
+        pytest.param(
+            locking_service(4.0, 19.0), id="several wait for the file at once, so they take no turns"
+        ),
         pytest.param(locking_service(0.9, 19.0, call="flock"), id="a lock that two threads can dispute"),
     ],
 )

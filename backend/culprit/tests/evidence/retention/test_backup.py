@@ -120,7 +120,7 @@ def test_it_comes_back_as_it_was(config, store, filled, elsewhere, tmp_path: Pat
     assert done.audit_entries == 3
 
 
-def test_a_backup_under_writes_and_deletions_is_of_one_moment(
+def test_a_backup_under_writes_and_deletions_is_of_a_single_moment(
     config, db: Database, store, elsewhere, tmp_path: Path
 ) -> None:
     """Runs are stored and retention deletes others while backups are made: each restores whole, with all its bytes."""

@@ -123,7 +123,7 @@ def _find_baseline(view: HostView, measure: str) -> tuple[HostView, _Traffic, Ci
     now, then = _read_traffic(view), _read_traffic(before)
     if now is None or then is None:
         return MissingData(view.missing_reason(("snmp",)))
-    mean, least = (now[at] / then[at] if then[at] > 0 else 1.0 for at in (0, 1))
+    mean, least = (new / old if old > 0 else 1.0 for new, old in zip(now[:2], then[:2], strict=True))
     # A few large answers make the mean of a short capture several times larger. Then the least rate stays as it was.
     return before, _Traffic(max(1.0, mean), min(1.0, max(mean, least))), now[2]
 
