@@ -34,7 +34,7 @@ export function useErrorText(): (error: unknown) => string {
       if (error.sentence) return formatMessage(error.sentence);
       if (error.status === 403) return error.detail || t("error.forbidden");
       if (error.status === 404) return t("error.notFound");
-      if (error.status >= 500) return t("error.server", { status: error.status });
+      if (error.status >= 500) return error.detail || t("error.server", { status: error.status });
       return error.detail || error.title || t("error.status", { status: error.status });
     }
     return error instanceof Error ? error.message : String(error);

@@ -112,6 +112,6 @@ describe("a server error", () => {
   it("is reported with its status, unlike a server that is down", async () => {
     overrideAnswer(({ path }) => (path === "/captures" ? { status: 500, body: "not even JSON" } : undefined));
     openScreen("/captures");
-    expect(await screen.findByRole("alert")).toHaveTextContent("The server answered with status 500.");
+    expect(await screen.findByRole("alert")).toHaveTextContent("The server failed (status 500). Try again.");
   });
 });
