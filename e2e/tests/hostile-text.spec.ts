@@ -143,7 +143,9 @@ test("no payload does anything in exports that are opened as files", async ({ pa
         .evaluate((item) => item.textContent ?? ""),
     ).toContain(PROBE);
     if (name === "report.html") {
-      const pdf = (await opened.pdf()).toString("latin1");
+      // Streams are compressed: any three characters can be in them.
+      const pdf = (await opened.pdf()).toString("latin1").replace(/\bstream\r?\n[^]*?endstream/g, "");
+      expect(pdf).toContain("/Catalog");
       expect(pdf.match(/\/(JavaScript|JS|Launch|SubmitForm|URI \((?!file:))/g) ?? []).toEqual([]);
     }
     await opened.close();
