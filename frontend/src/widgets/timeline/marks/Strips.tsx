@@ -112,6 +112,8 @@ const rank = (event: HostEvent): number => (event.reported ? 1 : RANK[event.seve
 export const EventStrip = memo(function EventStrip({ events, range, width }: EventsProps) {
   const { t } = useTranslation();
   const formatMessage = useMessage();
+  /** Its title, or its kind until the texts are loaded. */
+  const nameEvent = (event: HostEvent) => formatMessage(event.title) || event.kind;
   const [openId, setOpenId] = useState<string>();
   const groups = useMemo(() => {
     const inside = (events ?? []).filter(
@@ -141,11 +143,9 @@ export const EventStrip = memo(function EventStrip({ events, range, width }: Eve
               style={{ left: x }}
               onClick={() => setOpenId(openId === first.id ? undefined : first.id)}
               aria-label={
-                things.length === 1
-                  ? formatMessage(first.title)
-                  : t("timeline.manyEvents", { count: things.length })
+                things.length === 1 ? nameEvent(first) : t("timeline.manyEvents", { count: things.length })
               }
-              title={formatMessage(worst.title)}
+              title={nameEvent(worst)}
               aria-expanded={open?.things[0] === first}
             >
               {band > 3 && <span className={classes.eventBand} style={{ width: band * 2, left: 6 - band }} />}
