@@ -248,7 +248,12 @@ impl Builder {
 
     fn switch(&mut self, cpu: u32, time: i64, tid: i32, state: u8, next: i32) {
         // Where the event that switched it in is missing, it did not run here before it was last seen elsewhere.
-        let last_seen = self.tasks.get(&tid).map_or(i64::MIN, |task| task.last_seen);
+        let mut last_seen = i64::MIN;
+        if let Some(task) = self.tasks.get_mut(&tid) {
+            last_seen = std::mem::replace(&mut task.last_seen, time);
+            task.has_run = false;
+            task.ready = (state == RUNNABLE).then_some(Ready { since: time, origin: PREEMPTED, wake: NO_WAKE });
+        }
         match self.running.remove(&cpu) {
             Some(slice) if slice.tid == tid => self.push(cpu, &slice, time, state, 0),
             Some(slice) => {
@@ -263,11 +268,6 @@ impl Builder {
                 self.push(cpu, &slice, time, state, CUT_START);
                 self.schedule.cpus.push(cpu as i32);
             }
-        }
-        if let Some(task) = self.tasks.get_mut(&tid) {
-            task.has_run = false;
-            task.last_seen = time;
-            task.ready = (state == RUNNABLE).then_some(Ready { since: time, origin: PREEMPTED, wake: NO_WAKE });
         }
         let mut slice = Running { tid: next, since: time, delay: -1, origin: OTHER, wake: NO_WAKE };
         if let Some(task) = self.tasks.get_mut(&next) {
