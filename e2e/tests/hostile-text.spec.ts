@@ -144,7 +144,7 @@ test("no payload does anything in exports that are opened as files", async ({ pa
     ).toContain(PROBE);
     if (name === "report.html") {
       // Streams are compressed: any three characters can be in them.
-      const pdf = (await opened.pdf()).toString("latin1").replace(/\bstream\r?\n[^]*?endstream/g, "");
+      const pdf = (await opened.pdf()).toString("latin1").replace(/\bstream\r?\n.*?endstream/gs, "");
       expect(pdf).toContain("/Catalog");
       expect(pdf.match(/\/(JavaScript|JS|Launch|SubmitForm|URI \((?!file:))/g) ?? []).toEqual([]);
     }
