@@ -5,9 +5,14 @@ from __future__ import annotations
 import gzip
 import io
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from collectors.profiles.samples import SampleTable
+from collectors.profiles.scheduling import SchedTable
+from collectors.profiles.trie import FrameKind
 
 FIXTURES = Path(__file__).parent / "fixtures" / "profiles"
 
@@ -60,3 +65,42 @@ def stacks(table: SampleTable) -> Counter[tuple[str, ...]]:
     for node, weight in zip(table.stack.tolist(), table.weight.tolist(), strict=True):
         seen[tuple(names[f] for f in table.trie.path(node))] += weight
     return seen
+
+
+def list_samples(table: SampleTable) -> list[tuple[object, ...]]:
+    """Every sample with its stack, the outermost frame first; a frame without a symbol has no name."""
+    words, kinds = table.frames.strings.all(), table.frames.kind.tolist()
+    names = [
+        "?" if kinds[frame] == FrameKind.UNKNOWN else words[name]
+        for frame, name in enumerate(table.frames.name.tolist())
+    ]
+    stacks = {
+        node: tuple(names[frame] for frame in table.trie.path(node)) for node in set(table.stack.tolist())
+    }
+    comms = table.comms.all()
+    columns = (table.t_ns, table.cpu, table.pid, table.tid, table.comm, table.stack, table.event)
+    return sorted(
+        (t, cpu, pid, tid, comms[comm], table.events[event].partition(":")[0], stacks[stack])
+        for t, cpu, pid, tid, comm, stack, event in zip(*(column.tolist() for column in columns), strict=True)
+    )
+
+
+def list_slices(table: SchedTable) -> list[tuple[int, ...]]:
+    """Every slice: time, CPU, length, thread, state, delay, origin, the thread and the CPU that woke it, and the cut."""
+    columns = (
+        table.t_ns,
+        table.cpu,
+        table.len_ns,
+        table.tid[table.task],
+        table.state,
+        table.delay_ns,
+        table.origin,
+        np.r_[table.tid, -1][table.waker],
+        table.wake_cpu,
+    )
+    return sorted(zip(*(column.tolist() for column in (*columns, table.cut)), strict=True))
+
+
+def list_tasks(table: SchedTable) -> dict[tuple[int, int], object]:
+    """The totals of every thread by process and thread ID, without its name."""
+    return {(task.pid, task.tid): replace(task, comm="") for task in table.tasks()}

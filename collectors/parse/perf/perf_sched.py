@@ -22,7 +22,8 @@ from collectors.profiles.limits import (
     limit_error,
     to_printable,
 )
-from collectors.profiles.scheduling import STATES, SchedEvents
+from collectors.profiles.schedule_builder import SchedEvents
+from collectors.profiles.scheduling import STATES
 
 PARSER_VERSION = 1
 CHUNK = 1 << 20

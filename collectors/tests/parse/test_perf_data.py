@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,18 +13,15 @@ import pytest
 
 from collectors.parse.perf import perf_data, perf_sched, perf_script
 from collectors.profiles.limits import ImportRefusedError, ReaderLimits, WrongFormatError
-from collectors.profiles.samples import SampleTable
+from collectors.profiles.schedule_builder import build_sched_table
 from collectors.profiles.scheduling import (
     IN_HARD_INTERRUPT,
     IN_SOFT_INTERRUPT,
     IN_THREAD,
     NOT_KNOWN,
     WOKEN,
-    SchedTable,
-    build_sched_table,
 )
-from collectors.profiles.trie import FrameKind
-from collectors.tests.recorded_profiles import captured, source
+from collectors.tests.recorded_profiles import captured, list_samples, list_slices, list_tasks, source
 
 pytestmark = pytest.mark.skipif(not perf_data.is_available(), reason="the native reader is not built")
 
@@ -101,24 +97,6 @@ def print_script(path: Path, fields: str = FIELDS) -> bytes:
     return done.stdout
 
 
-def list_samples(table: SampleTable) -> list[tuple[object, ...]]:
-    """Every sample with its stack, the outermost frame first; a frame without a symbol has no name."""
-    words, kinds = table.frames.strings.all(), table.frames.kind.tolist()
-    names = [
-        "?" if kinds[frame] == FrameKind.UNKNOWN else words[name]
-        for frame, name in enumerate(table.frames.name.tolist())
-    ]
-    stacks = {
-        node: tuple(names[frame] for frame in table.trie.path(node)) for node in set(table.stack.tolist())
-    }
-    comms = table.comms.all()
-    columns = (table.t_ns, table.cpu, table.pid, table.tid, table.comm, table.stack, table.event)
-    return sorted(
-        (t, cpu, pid, tid, comms[comm], table.events[event].partition(":")[0], stacks[stack])
-        for t, cpu, pid, tid, comm, stack, event in zip(*(column.tolist() for column in columns), strict=True)
-    )
-
-
 @pytest.mark.parametrize("options", RECORDINGS.values(), ids=list(RECORDINGS))
 def test_samples_and_stacks_are_those_of_perf_script(options: list[str], tmp_path: Path) -> None:
     path = record(tmp_path, options)
@@ -160,25 +138,6 @@ def test_a_stream_is_read_as_a_file_is(tmp_path: Path) -> None:
     ours = list_samples(perf_data.read_samples(path, symbols))
     theirs = list_samples(perf_script.parse_perf_script(source(print_script(path))))
     assert [item[:5] for item in ours] == [item[:5] for item in theirs]
-
-
-def list_slices(table: SchedTable) -> list[tuple[int, ...]]:
-    columns = (
-        table.t_ns,
-        table.cpu,
-        table.len_ns,
-        table.tid[table.task],
-        table.state,
-        table.delay_ns,
-        table.origin,
-        np.r_[table.tid, -1][table.waker],
-        table.wake_cpu,
-    )
-    return sorted(zip(*(column.tolist() for column in (*columns, table.cut)), strict=True))
-
-
-def list_tasks(table: SchedTable) -> dict[tuple[int, int], object]:
-    return {(task.pid, task.tid): replace(task, comm="") for task in table.tasks()}
 
 
 def test_a_schedule_is_that_of_the_text_reader(tmp_path: Path) -> None:

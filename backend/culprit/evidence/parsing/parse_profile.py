@@ -17,7 +17,7 @@ from typing import Any
 from collectors.contract import Sentence, Times
 from collectors.parse.perf import folded, perf_data, perf_sched, perf_script, perf_script_sparse
 from collectors.parse.profile_formats.registry import READERS
-from collectors.profiles import scheduling
+from collectors.profiles import schedule_builder, scheduling
 from collectors.profiles.limits import ImportRefusedError, PrefixedStream, Readable
 from collectors.profiles.samples import ControlGroups, SampleTable
 from culprit.domain.imports.file_kinds import PERF_MAGIC
@@ -257,7 +257,7 @@ def read_schedule(part: StoredPart, to_utc: Callable[[Times], Times]) -> schedul
                 events = perf_sched.parse_perf_sched(text)
         else:
             events = perf_sched.parse_perf_sched(source)
-    return scheduling.build_sched_table(events).at_times(to_utc)
+    return schedule_builder.build_sched_table(events).at_times(to_utc)
 
 
 def _build_schedule(place: int, table: scheduling.SchedTable) -> Json:

@@ -16,7 +16,7 @@ from culprit.tests.domain.charts.fixtures import captured
 from collectors.catalog.platform import kmsg
 from collectors.contract import Context
 from collectors.parse.perf import perf_sched
-from collectors.profiles.scheduling import build_sched_table
+from collectors.profiles.schedule_builder import build_sched_table
 from collectors.tests import recorded_profiles
 from collectors.tests.fixture_files import fixture_folder
 from collectors.tests.support import SIMPLE, BytesPart

@@ -29,7 +29,8 @@ from hypothesis import strategies as st
 from pydantic_core import to_json
 
 from collectors.parse.perf import perf_sched
-from collectors.profiles.scheduling import SchedTable, build_sched_table
+from collectors.profiles.schedule_builder import build_sched_table
+from collectors.profiles.scheduling import SchedTable
 from collectors.tests.recorded_profiles import HOSTILE, captured, source
 
 CITE = Citation("r", "c", "a", "p")
