@@ -150,6 +150,12 @@ struct Task {
     last_seen: i64,
 }
 
+impl Default for Task {
+    fn default() -> Self {
+        Self { pid: -1, priority: 0, comm: [0; 16], ready: None, has_run: false, last_seen: i64::MIN }
+    }
+}
+
 /// The begin of a wait.
 #[derive(Clone, Copy)]
 struct Ready {
@@ -225,24 +231,19 @@ impl Builder {
 
     /// Remember the last name and priority of a thread.
     fn name(&mut self, tid: i32, name: &[u8], priority: i32) {
-        let task = self.tasks.entry(tid).or_insert(Task {
-            pid: -1,
-            priority,
-            comm: [0; 16],
-            ready: None,
-            has_run: false,
-            last_seen: i64::MIN,
-        });
+        let task = self.tasks.entry(tid).or_default();
         task.priority = priority;
         let size = name.len().min(16);
         task.comm = [0; 16];
         task.comm[..size].copy_from_slice(&name[..size]);
     }
 
-    /// Remember the process of the thread that a sample is of; one that dies has none any more.
+    /// Remember the process of the thread that a sample is of. One that dies has none any more, so the first samples of
+    /// a thread count even if no event has named it yet.
     fn name_process(&mut self, sample: &Sample<'_>) {
-        if let Some(task) = self.tasks.get_mut(&(sample.tid as i32)).filter(|_| sample.pid as i32 >= 0) {
-            task.pid = sample.pid as i32;
+        let (pid, tid) = (sample.pid as i32, sample.tid as i32);
+        if pid >= 0 && tid >= 0 {
+            self.tasks.entry(tid).or_default().pid = pid;
         }
     }
 
