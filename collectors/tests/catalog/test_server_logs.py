@@ -50,7 +50,16 @@ MESSAGES = {
         "x509: certificate has expired or is not yet valid: current time 2026-11-28 is after 2026-11-27",
         "Error: certificate has expired { code: 'CERT_HAS_EXPIRED' }",
     ],
-    "names_fail": ["dial tcp: lookup db.internal: no such host"],
+    "names_fail": [
+        "socket.gaierror: [Errno -3] Temporary failure in name resolution",
+        "Error: getaddrinfo EAI_AGAIN db.internal",
+        "dial tcp: lookup db.internal: server misbehaving",
+    ],
+    "names_unknown": [
+        "dial tcp: lookup db.internal: no such host",
+        "Error: getaddrinfo ENOTFOUND db.internal",
+        "java.net.UnknownHostException: db.internal: Name or service not known",
+    ],
     "clients_limited": [
         '2026/11/28 09:00:00 [error] 7#7: *9 limiting connections by zone "each", client: 10.0.0.9',
     ],

@@ -15,7 +15,7 @@ from lab.scenario import Live, Scenario
 
 
 @contextmanager
-def _standby_workers(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
+def _waiting_schedulers(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     """One of several schedulers holds the lock of the leader, and the others wait for it as long as it lives."""
     database = PostgresServer(environment, rng, settings={"max_connections": 100})
     rate, connections = rng.randrange(120, 220), rng.randrange(8, 16)
@@ -50,7 +50,7 @@ def _standby_workers(environment: LabEnvironment, rng: random.Random) -> Iterato
 
 SCENARIOS = (
     Scenario(
-        "standby-workers", "healthy", "healthy", (), "Schedulers that wait for the lock of their leader, and a report.",
-        _standby_workers, needs=(POSTGRES, "redis-server"), software=("postgresql",),
+        "schedulers-in-turn", "healthy", "healthy", (), "Schedulers that wait for the lock of their leader, and a report.",
+        _waiting_schedulers, needs=(POSTGRES, "redis-server"), software=("postgresql",),
     ),
 )  # fmt: skip

@@ -21,7 +21,7 @@ def _start_calling_catalog(environment: LabEnvironment, rng: random.Random, addr
     environment.serve("evented.py", 8088, "--name", "stock", "--backlog", 4096, "--any", client_side=True)
     host = CatalogHost(
         environment, rng, workers=rng.randrange(3, 5), threads=rng.choice((4, 8)), proxied=True,
-        variables={"STOCK_URL": f"http://{address}:8088"}, server_lines="location /media/ { }\n",
+        variables={"STOCK_URL": f"http://{address}:8088", "LOG_ERRORS": "yes"}, server_lines="location /media/ { }\n",
     )  # fmt: skip
     assert host.nginx is not None
     for number in range(20):
@@ -74,7 +74,7 @@ def _stopped_service(environment: LabEnvironment, rng: random.Random) -> Iterato
     )
     host = CatalogHost(
         environment, rng, workers=rng.randrange(3, 5), threads=rng.choice((1, 4)), proxied=True,
-        variables={"STOCK_URL": f"http://{address}:8089"},
+        variables={"STOCK_URL": f"http://{address}:8089", "LOG_ERRORS": rng.choice(("", "yes"))},
     )  # fmt: skip
     host.start_clients(
         rng.randrange(70, 120), (*choose_pages(rng, total=8), *["/stock/{n}"] * rng.randrange(1, 4))

@@ -139,6 +139,11 @@ RULES: tuple[Rule, ...] = (
         "messages of libc, Go, Java and Node about name resolution",
     ),
     _build_log_rule(
+        "F-LOG-NAMES-UNKNOWN", logs.NAMES_UNKNOWN,
+        Text("A log reports names that do not exist", "日志报告域名不存在"), "failing-name-resolution",
+        "getaddrinfo(3): EAI_NONAME; a name server has answered, so only requests that fail show harm", harm=False,
+    ),
+    _build_log_rule(
         "F-LOG-PEER-REFUSES", logs.PEER_REFUSES,
         Text("A log reports connections that are refused or have no route", "日志报告连接被拒绝或无路由"),
         "connections-refused", "connect(2): ECONNREFUSED, EHOSTUNREACH, ENETUNREACH", harm=False,

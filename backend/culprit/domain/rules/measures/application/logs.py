@@ -100,10 +100,11 @@ def _share_of_requests(column: str) -> Callable[[HostView], Iterator[Measurement
 
 
 def _main_failing_clients(view: HostView) -> Iterator[Measurement]:
-    """Percent of the failures of each log that a few clients have, which send the smaller part of its requests.
+    """Percent of the failures of each log that a few clients have, while the others are served.
 
-    Nothing where they send more than half of them: then they are all clients, such as proxies. Nothing where several
-    clients are more than a quarter of all: of a few programs that call a service, some may call what fails.
+    Nothing where they send more than three quarters of the requests, or more than half and the requests of the others
+    fail more than a tenth as often: then they are all clients, such as proxies. Nothing where several clients are more
+    than a quarter of all: of a few programs that call a service, some may call what fails.
     """
     for row in view.rows("answers"):
         requests, failed, part, sent = (
@@ -114,8 +115,7 @@ def _main_failing_clients(view: HostView) -> Iterator[Measurement]:
             and failed
             and part is not None
             and sent is not None
-            and 2 * sent < requests
-            and _are_few(row)
+            and _are_others_served(row, failed - part)
         ):
             detail: Detail = {
                 "name": row.text("comm"),
@@ -126,9 +126,14 @@ def _main_failing_clients(view: HostView) -> Iterator[Measurement]:
             yield Measurement(100.0 * part / failed, (), (row.citation,), round(failed), (), detail, interval)
 
 
-def _are_few(row: TableRow) -> bool:
+def _are_others_served(row: TableRow, others_failed: float) -> bool:
     failing, clients = row.number("failing_clients") or 1.0, row.number("clients") or 0.0
-    return failing <= 1 or 4 * failing <= clients
+    requests, sent, part = (
+        row.number(name) or 0.0 for name in ("requests", "client_requests", "client_failed")
+    )
+    are_few = failing <= 1 or 4 * failing <= clients
+    are_better_off = 10 * others_failed * sent <= part * (requests - sent)
+    return are_few and (2 * sent < requests or (4 * sent <= 3 * requests and are_better_off))
 
 
 def _about_log(view: HostView, row: TableRow) -> Subject:
@@ -185,6 +190,7 @@ PEER_REFUSES = _count("peer_refuses", "connections that are refused or have no r
 READ_ONLY = _count("read_only", "a file system that is read-only", "只读文件系统")
 CERTIFICATE_EXPIRED = _count("certificate_expired", "an expired certificate", "证书过期")
 NAMES_FAIL = _count("names_fail", "failed name resolution", "域名解析失败")
+NAMES_UNKNOWN = _count("names_unknown", "names that do not exist", "不存在的域名")
 FILES_FULL = _count("files_full", "a limit of open files", "打开文件上限")
 SPACE_FULL = _count("space_full", "a full file system", "空间不足")
 PROCESSES_FULL = _count("processes_full", "a limit of processes", "进程数上限")
