@@ -85,6 +85,7 @@ CAUSES = frozenset(
         "scheduled-job",
         "recent-change",
         "connection-churn",
+        "connections-refused",
         "tls-handshakes",
         "worker-leak",
         "vacuum-blocked",

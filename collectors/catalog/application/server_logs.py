@@ -37,6 +37,7 @@ _ANSWERS = (
     *(FieldColumn("requests"), FieldColumn("failed"), FieldColumn("limited"), FieldColumn("given_up")),
     *(FieldColumn("worst"), FieldColumn("worst_count")),
     *(FieldColumn("clients"), FieldColumn("client_failed"), FieldColumn("client_requests")),
+    FieldColumn("failing_clients", source="few"),
 )
 _MESSAGES = (
     *(
@@ -75,9 +76,10 @@ function status(l) {
     if (address($1) && ($1 in of_client || clients < 5000)) {
       if (!($1 in of_client)) clients++
       of_client[$1]++
-      if (v >= 500 && ++bad[$1] > most_bad) { most_bad = bad[$1]; client = $1 } } }
+      if (v >= 500) bad[$1]++ } }
   if (!v || v >= 500) {
-  if (l ~ /worker_connections are not enough|[Mm]aximum number of connections|reached process FD limit|limiting connections by zone|max number of clients reached|max_client_conn|MaxStartups|client connections are being dropped/) hit("connections_full")
+  if (l ~ /worker_connections are not enough|[Mm]aximum number of connections|reached process FD limit|max number of clients reached|max_client_conn|MaxStartups|client connections are being dropped/) hit("connections_full")
+  if (l ~ /limiting connections by zone/) hit("clients_limited")
   if (l ~ /reached (pm\.)?max_children setting|server reached MaxRequestWorkers|scoreboard is full|seems busy \(you may need to increase|uWSGI listen queue of socket .* full|RejectedExecution|rejected_execution|reached its process limit|deferring operation: too many/) hit("workers_full")
   if (l ~ /too many clients already|remaining connection slots are reserved|Too many connections|too many connections for (role|database)|max_user_connections/) hit("database_full")
   if (l ~ /QueuePool limit of size|Connection is not available, request timed out after|pool error Timeout waiting for idle object|Unable to fetch a connection in|couldn\047t get a connection after|connection pool timeout|checking out a connection from connection pool|timeout exceeded when trying to connect|query_wait_timeout/) hit("pool_full")
@@ -86,17 +88,24 @@ function status(l) {
   if (l ~ /OutOfMemoryError: (Java heap space|GC overhead limit exceeded)/) hit("heap_full")
   if (l ~ /Read-only file system|EROFS/) hit("read_only")
   if (l ~ /certificate has expired|CERT_HAS_EXPIRED|certificate is not yet valid|sslv3 alert certificate expired/) hit("certificate_expired")
+  if (l ~ /[Cc]onnection refused|ECONNREFUSED|E(HOST|NET)UNREACH|[Nn]o route to host|[Nn]etwork is unreachable/) hit("peer_refuses")
   if (l ~ /Too many open files|EMFILE|ENFILE/) hit("files_full")
-  if (l ~ /No space left on device|ENOSPC/) hit("space_full")
-  if (l ~ /[Nn]ame resolution|Name or service not known|getaddrinfo|EAI_AGAIN|ENOTFOUND|UnknownHost|no such host|server misbehaving/) hit("names_fail")
+  if (l ~ /No space left on device|ENOSPC|[Dd]isk quota exceeded|EDQUOT|[Ff]ile too large|EFBIG/) hit("space_full")
+  if (l ~ /ENOTFOUND|Name or service not known|[Nn]o such host|NXDOMAIN/) hit("names_unknown")
+  else if (l ~ /[Nn]ame resolution|getaddrinfo|EAI_AGAIN|UnknownHost|server misbehaving/) hit("names_fail")
   near = (l ~ /[Ff]ork|[Ss]pawn|[Cc]lone/) ? 4 : near - 1
   if (near > 0 && l ~ /Resource temporarily unavailable|EAGAIN/ || l ~ /[Cc]annot fork|unable to create (new )?native thread|can\047t start new thread|pthread_create failed|newosproc/) hit("processes_full")
   }
   m = substr(l, 1, 300); gsub(/"[^"]*"|\047[^\047]*\047/, "_", m); gsub(/[0-9a-f]*[0-9]+[0-9a-f]*/, "0", m)
   if (m in k || kinds < 2000) { if (!(m in k)) kinds++; if (++k[m] > best) best = k[m] } }
 END {
+  for (; few < 5; few++) {
+    client = ""
+    for (i in bad) if (client == "" || bad[i] > bad[client]) client = i
+    if (client == "") break
+    most_bad += bad[client]; of_bad += of_client[client]; delete bad[client] }
   printf "%s\tlines=%d\tsame=%d\n", head, n, best
-  if (requests) printf "answers\t%s\trequests=%d\tfailed=%d\tlimited=%d\tgiven_up=%d\tworst=%d\tworst_count=%d\tclients=%d\tclient_failed=%d\tclient_requests=%d\n", whose, requests, failed, limited, given_up, worst, worst_count, clients, most_bad, of_client[client]
+  if (requests) printf "answers\t%s\trequests=%d\tfailed=%d\tlimited=%d\tgiven_up=%d\tworst=%d\tworst_count=%d\tclients=%d\tclient_failed=%d\tclient_requests=%d\tfew=%d\n", whose, requests, failed, limited, given_up, worst, worst_count, clients, most_bad, of_bad, few
   for (i in c) printf "message\t%s\tkind=%s\tcount=%d\n", who, i, c[i] }
 """
 #: Of the journal, lines of the capture are read without those of the kernel, 20 000 at most, and divided by program.
@@ -157,7 +166,7 @@ def parse_server_logs(parts: Mapping[str, Part], context: Context) -> Parsed:
 
     Tables: `growing_logs` (rate, free space, equal lines), `answers` (requests by the HTTP status of their answer: `failed`
     are 500 to 599, `limited` 429, `given_up` 499; `worst` is the most frequent status of those that failed; `clients` are
-    addresses, and of the one with most failures `client_failed` and `client_requests` are counted) and `limit_messages` (which limit a log reports, how often).
+    addresses, and of the five with most failures, or fewer (`failing_clients`), `client_failed` and `client_requests` are counted) and `limit_messages` (which limit a log reports, how often).
     """
     del context
     matching = field_lines.read_field_lines(parts, ("log", "answers", "message", "open"))

@@ -17,7 +17,6 @@ MESSAGES = {
         "1:M 28 Nov 2026 09:00:00.000 # Error registering fd event: max number of clients reached",
         "WARNING C-0x5580: (nodb)/(nouser)@10.0.0.9:40000 pooler error: no more connections allowed (max_client_conn)",
         "Nov 28 09:00:00 files sshd[612]: error: beginning MaxStartups throttling",
-        '2026/11/28 09:00:00 [error] 7#7: *9 limiting connections by zone "each", client: 10.0.0.9',
     ],
     "workers_full": [
         "WARNING: [pool www] server reached pm.max_children setting (5), consider raising it",
@@ -51,9 +50,31 @@ MESSAGES = {
         "x509: certificate has expired or is not yet valid: current time 2026-11-28 is after 2026-11-27",
         "Error: certificate has expired { code: 'CERT_HAS_EXPIRED' }",
     ],
-    "names_fail": ["dial tcp: lookup db.internal: no such host"],
+    "names_fail": [
+        "socket.gaierror: [Errno -3] Temporary failure in name resolution",
+        "Error: getaddrinfo EAI_AGAIN db.internal",
+        "dial tcp: lookup db.internal: server misbehaving",
+    ],
+    "names_unknown": [
+        "dial tcp: lookup db.internal: no such host",
+        "Error: getaddrinfo ENOTFOUND db.internal",
+        "java.net.UnknownHostException: db.internal: Name or service not known",
+    ],
+    "clients_limited": [
+        '2026/11/28 09:00:00 [error] 7#7: *9 limiting connections by zone "each", client: 10.0.0.9',
+    ],
+    "peer_refuses": [
+        "connect() failed (111: Connection refused) while connecting to upstream",
+        "Error: connect EHOSTUNREACH 192.168.77.9:8088",
+        "dial tcp 192.168.77.9:8088: connect: network is unreachable",
+        "OSError: [Errno 113] No route to host",
+    ],
     "files_full": ["accept4() failed (24: Too many open files)"],
-    "space_full": ["could not write to file: No space left on device"],
+    "space_full": [
+        "could not write to file: No space left on device",
+        "write /srv/a.db: disk quota exceeded",
+        "OSError: [Errno 27] File too large",
+    ],
     "processes_full": ["can't start new thread"],
 }
 #: Lines about answers, and their status.
@@ -95,13 +116,16 @@ def test_answers_are_counted_by_their_status(awk: str) -> None:
 
 
 @pytest.mark.parametrize("awk", AWKS)
-def test_the_client_with_most_failures_is_counted(awk: str) -> None:
+def test_the_clients_with_most_failures_are_counted(awk: str) -> None:
     line = '{} - - [28/Nov/2026:09:00:00 +0000] "GET /a HTTP/1.1" {} 157 "-" "-"'
     seen = [("10.0.0.9", 503)] * 3 + [("10.0.0.9", 200), ("::1", 500), ("10.0.0.7", 200), ("10.0.0.7", 200)]
     (row,) = [
         row for row in read_lines(awk, [line.format(*pair) for pair in seen]) if row["row"] == "answers"
     ]
-    assert (row["clients"], row["client_failed"], row["client_requests"]) == ("3", "3", "4")
+    assert (row["clients"], row["client_failed"], row["client_requests"], row["few"]) == ("3", "4", "5", "2")
+    many = [line.format(f"10.0.0.{n}", 503) for n in range(1, 9)] + [line.format("10.0.0.4", 503)]
+    (row,) = [row for row in read_lines(awk, many) if row["row"] == "answers"]
+    assert (row["clients"], row["client_failed"], row["few"]) == ("8", "6", "5")
     (row,) = [
         row for row in read_lines(awk, ["::1 GET /orders/7 200 12.3 ms - 9"]) if row["row"] == "answers"
     ]

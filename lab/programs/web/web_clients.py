@@ -28,6 +28,7 @@ def main() -> None:
     parser.add_argument("--range", type=int, default=10_000)
     parser.add_argument("--timeout-s", type=float, default=3.0)
     parser.add_argument("--tls", action="store_true")
+    parser.add_argument("--source", action="append", default=[], help="local address, drawn at random")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--log", required=True)
     options = parser.parse_args()
@@ -60,7 +61,8 @@ async def send_request(
     began, start = time.time(), time.monotonic()
     try:
         async with asyncio.timeout(options.timeout_s):
-            outcome = await fetch_outcome(options.to, path, tls)
+            source = random.choice(options.source or [""])
+            outcome = await fetch_outcome(options.to, path, tls, source)
     except TimeoutError:
         outcome = "timeout"
     except OSError as error:
@@ -68,10 +70,11 @@ async def send_request(
     log.write(f"{began:.3f} {outcome} {(time.monotonic() - start) * 1000:.2f}\n")
 
 
-async def fetch_outcome(to: str, path: str, tls: ssl.SSLContext | None) -> str:
+async def fetch_outcome(to: str, path: str, tls: ssl.SSLContext | None, source: str = "") -> str:
     """Return the outcome of one request, read until the server closes the connection."""
     address, port = to.split(":")
-    reader, writer = await asyncio.open_connection(address, int(port), ssl=tls)
+    local = (source, 0) if source else None
+    reader, writer = await asyncio.open_connection(address, int(port), ssl=tls, local_addr=local)
     try:
         writer.write(f"GET {path} HTTP/1.0\r\nHost: service\r\nConnection: close\r\n\r\n".encode())
         answer = await reader.read()

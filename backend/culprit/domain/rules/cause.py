@@ -19,6 +19,7 @@ class Cause:
     faults of the fault lab in which it was named correctly; without one, its confidence is at most `possible`.
     `needs_room` is whether it claims that more workers would help, which needs room in what they wait for.
     `stops_program` is whether no thread of a program runs while it acts: requests queue although threads are free.
+    `takes_no_time` is whether requests fail at once and none is slow: that requests wait is then no harm of it.
     """
 
     id: str
@@ -34,3 +35,4 @@ class Cause:
     proven_by: tuple[str, ...] = ()
     needs_room: bool = False
     stops_program: bool = False
+    takes_no_time: bool = False

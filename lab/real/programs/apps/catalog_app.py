@@ -1,7 +1,7 @@
 """The shop's catalog: products from files, a search, prices with tax, and stock levels of another service.
 
 Environment: DATA_DIRECTORY (products-NN.json), STOCK_URL (such as http://10.80.0.2:8088, asked by /stock; "" without),
-ACCESS_LOG (a file; "" without).
+ACCESS_LOG (a file; "" without), LOG_ERRORS (whether failures of the stock service are logged).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from flask import Flask, Response, abort, g, jsonify, request
 DATA = Path(os.environ.get("DATA_DIRECTORY", "data"))
 STOCK_URL = os.environ.get("STOCK_URL", "")
 ACCESS_LOG = os.environ.get("ACCESS_LOG", "")
+LOG_ERRORS = bool(os.environ.get("LOG_ERRORS"))
 SHARDS = sorted(DATA.glob("products-*.json"))
 
 app = Flask(__name__)
@@ -95,6 +96,8 @@ def get_stock(number: int) -> Response:
     try:
         with urllib.request.urlopen(f"{STOCK_URL}/levels/{number}", timeout=10) as answer:
             level = len(answer.read())
-    except urllib.error.URLError:
+    except urllib.error.URLError as error:
+        if LOG_ERRORS:
+            app.logger.warning("stock level of product %d: %s", number, error)
         abort(502)
     return jsonify(product=number, level=level)

@@ -67,12 +67,22 @@ class CatalogHost:
             self.access_log = self.nginx.access_log
         self.parameters["background"] = start_background(environment, rng)
 
-    def start_clients(self, rate: float, paths: tuple[str, ...] = PAGES, numbers: int = 10_000) -> None:
-        """Start the clients. A path may be listed more than once to make it more frequent; {n} is below `numbers`."""
+    def start_clients(
+        self,
+        rate: float,
+        paths: tuple[str, ...] = PAGES,
+        numbers: int = 10_000,
+        sources: tuple[str, ...] = (),
+    ) -> None:
+        """Start the clients, from any of the addresses `sources`.
+
+        A path may be listed more than once to make it more frequent; {n} is below `numbers`.
+        """
         self.parameters |= {"rate": rate, "paths": list(paths)}
         self.load: Load = self.environment.load(
             "--to", f"{self.environment.host_address}:{self.port}", "--rate", rate, "--range", numbers,
-            *(word for path in paths for word in ("--path", path)), "--seed", self.rng.randrange(10_000),
+            *(word for path in paths for word in ("--path", path)),
+            *(word for source in sources for word in ("--source", source)), "--seed", self.rng.randrange(10_000),
             program="web/web_clients.py",
         )  # fmt: skip
 

@@ -30,6 +30,7 @@ CAUSES: tuple[Cause, ...] = (
             "可用空间不低于 5%，且写入不再失败。",
         ),
         explains=("worker-pool-exhausted",),
+        takes_no_time=True,
         proven_by=("disk-full",),
     ),
     Cause(
@@ -52,6 +53,7 @@ CAUSES: tuple[Cause, ...] = (
         ),
         verify=Text("At least 5 % of the inodes are free.", "可用 inode 不低于 5%。"),
         explains=("disk-full", "worker-pool-exhausted"),
+        takes_no_time=True,
         proven_by=("inodes-exhausted",),
     ),
     Cause(

@@ -177,4 +177,30 @@ CAUSES: tuple[Cause, ...] = (
         explains=("netrx-softirq-saturation", "nic-ring-drops", "kernel-thread-busy"),
         mechanisms=("runnable",),
     ),
+    Cause(
+        id="connections-refused",
+        title=Text("Connections to a service are refused or have no route", "到某服务的连接被拒绝或无路由"),
+        what=Text(
+            "Nothing listens at an address that a program calls, a firewall rejects it, or no route goes there. Each "
+            "request that needs it fails at once.",
+            "程序所访问的地址上没有服务在监听，或被防火墙拒绝，或没有路由；依赖它的请求会立即失败。",
+        ),
+        fix=Text(
+            "The log of the caller names the address. Start the service there (`systemctl status`, `ss -ltn`), or "
+            "correct the address, the route (`ip route get ADDRESS`) or the rule that rejects it.",
+            "调用方的日志写有该地址。在该处启动服务（`systemctl status`、`ss -ltn`），或修正地址、路由"
+            "（`ip route get 地址`）或拒绝它的规则。",
+        ),
+        risk=Text(
+            "A service that ended because of an error may end again or damage data: read its log first. Rollback: stop "
+            "it, or restore the old route.",
+            "因错误退出的服务可能再次退出或损坏数据：请先查看其日志。回退：停止它，或恢复原路由。",
+        ),
+        verify=Text(
+            "Capture again under the same load: no connection of this host is refused, and no request fails.",
+            "相同负载下再次采集：本机发起的连接不再被拒绝，请求不再失败。",
+        ),
+        takes_no_time=True,
+        proven_by=("stock-not-listening", "stock-without-a-route"),
+    ),
 )

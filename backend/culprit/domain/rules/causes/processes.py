@@ -89,7 +89,7 @@ CAUSES: tuple[Cause, ...] = (
             "The process is older than five minutes, and no caller is refused.",
             "进程已运行超过五分钟，且没有调用方被拒绝。",
         ),
-        explains=("slow-dependency", "cpu-exhausted", "listen-queue-overflow"),
+        explains=("slow-dependency", "cpu-exhausted", "listen-queue-overflow", "connections-refused"),
         proven_by=("crash-loop",),
     ),
     Cause(

@@ -27,6 +27,8 @@ class MutualPair:
     kept_by: tuple[str, ...] = ()
 
 
+#: Segments with data are sent again, and no other host is late.
+_LOST = ("F-NET-LOSS-ELSEWHERE", "F-NET-LOSS-ON-PATH")
 #: All pairs of causes that declare each other. A test requires that the graph has no other cycle.
 MUTUAL_PAIRS: tuple[MutualPair, ...] = (
     MutualPair("ephemeral-port-exhaustion", "timewait-port-search"),
@@ -37,8 +39,8 @@ MUTUAL_PAIRS: tuple[MutualPair, ...] = (
     # A process that may open no file accepts no connection, and clients give up. A leak is what fills its table.
     MutualPair("file-descriptor-limit", "fd-leak-close-wait", ("F-FD-LEAK",)),
     # A full queue drops handshakes, which looks like loss. Lost data segments are loss, and fill workers and queues.
-    MutualPair("worker-pool-exhausted", "packet-loss-upstream", ("F-NET-LOSS-ELSEWHERE",)),
-    MutualPair("listen-queue-overflow", "packet-loss-upstream", ("F-NET-LOSS-ELSEWHERE",)),
+    MutualPair("worker-pool-exhausted", "packet-loss-upstream", _LOST),
+    MutualPair("listen-queue-overflow", "packet-loss-upstream", _LOST),
     # A resolver that gives up reports a failure too, in the same words (EAI_AGAIN of getaddrinfo(3)). Where queries
     # were seen to wait, that is the reason of what logs report, unless the server itself answers with errors.
     MutualPair(

@@ -266,10 +266,11 @@ def _list_default_causes(
 def _may_harm(cause: Cause, rule: Rule, graph: ExplanationGraph) -> bool:
     """Return whether harm that a rule shows may come from a cause: the rule states none, or one that it explains.
 
-    A cause that takes time makes requests slow. That they fail shows no time that it took.
+    A cause that takes time makes requests slow. That they fail shows no time that it took, and that they are slow is
+    no harm of a cause that makes them fail at once.
     """
     if not rule.causes:
-        return rule.use != _FAILING_REQUESTS or not cause.mechanisms
+        return not cause.mechanisms if rule.use == _FAILING_REQUESTS else not cause.takes_no_time
     return any(name == cause.id or graph.is_explained_by(name, cause.id) for name in rule.causes)
 
 

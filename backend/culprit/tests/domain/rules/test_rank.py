@@ -121,6 +121,16 @@ def test_the_largest_share_of_the_time_names_a_possible_cause_only_where_no_caus
     assert names(ranking([*shares, make_finding(failing)], rules, causes)) == [], "failing takes no time"
 
 
+def test_waiting_requests_are_no_harm_of_a_cause_that_takes_no_time() -> None:
+    """A connection that is refused makes its request fail at once; what waits does not wait for it."""
+    refused = rule("R", "refused", harm=False)
+    failing, waiting = (rule(name, use=Use("application", kind)) for name, kind in FAILING_AND_WAITING)
+    rules, causes = [refused, failing, waiting], [cause("refused", takes_no_time=True)]
+    for harm, confidence in ((waiting, "possible"), (failing, "likely")):
+        named = ranking([make_finding(refused), make_finding(harm)], rules, causes)
+        assert names(named) == [("refused", confidence)]
+
+
 def test_failing_requests_are_no_harm_of_a_cause_that_takes_time() -> None:
     """A service that fails at once did not wait for a CPU; requests that wait may have."""
     neighbor = rule("N", "neighbor", harm=False)

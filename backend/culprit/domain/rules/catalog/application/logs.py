@@ -10,9 +10,19 @@ from culprit.domain.rules.use_method import Use
 
 
 def _build_log_rule(
-    rule_id: str, measure: Measure, title: Text, cause: str, source: str, *, refuted_by: tuple[str, ...] = ()
+    rule_id: str,
+    measure: Measure,
+    title: Text,
+    cause: str,
+    source: str,
+    *,
+    refuted_by: tuple[str, ...] = (),
+    harm: bool = True,
 ) -> Rule:
-    """Return a rule that matches where a log reported a limit during the capture."""
+    """Return a rule that matches where a log reported a limit during the capture.
+
+    harm: whether a message always means a request that failed; programs try again what was refused.
+    """
     return Rule(
         id=rule_id,
         title=title,
@@ -28,7 +38,7 @@ def _build_log_rule(
         suspects=(cause,),
         causes=(cause,),
         refuted_by=refuted_by,
-        harm=True,
+        harm=harm,
         caveats=Text(
             "A program may report a limit only once, and a log can quote another program.",
             "程序可能只报告一次上限，日志也可能引用其他程序的信息。",
@@ -63,11 +73,12 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         id="F-LOG-ONE-CLIENT-FAILS",
-        title=Text("Only one client is refused", "只有一个客户端被拒绝"),
+        title=Text("Only a few clients are refused", "只有少数客户端被拒绝"),
         summary=Text(
-            "One client of {name} has {value} % of the failures and sends {sent} % of the requests. The others are "
-            "served, as a limit for each client intends.",
-            "{name} 的一个客户端占 {value} % 的失败，只发送 {sent} % 的请求；其他客户端正常，符合按客户端限流的本意。",
+            "Of the clients of {name}, {clients} have {value} % of the failures and send {sent} % of the requests. The "
+            "others are served, as a limit for each client intends.",
+            "{name} 的 {clients} 个客户端占 {value} % 的失败，只发送 {sent} % 的请求；"
+            "其他客户端正常，符合按客户端限流的本意。",
         ),
         measure=logs.FAILING_CLIENT,
         op=">",
@@ -75,8 +86,8 @@ RULES: tuple[Rule, ...] = (
         strength=Strength.CONTEXT,
         use=Use("application", "utilization"),
         caveats=Text(
-            "For that client it is an outage. Name its service to investigate it.",
-            "对该客户端而言这就是故障；如需调查，请指定其服务。",
+            "For these clients it is an outage. Name their service to investigate it.",
+            "对这些客户端而言这就是故障；如需调查，请指定其服务。",
         ),
         source="addresses of clients in the log; a limit such as limit_conn counts each address",
     ),
@@ -104,7 +115,13 @@ RULES: tuple[Rule, ...] = (
     _build_log_rule(
         "F-LOG-CONNECTIONS-FULL", logs.CONNECTIONS_FULL,
         Text("A server reports that its connections are used up", "服务报告连接数已用尽"), "connection-limit",
-        "messages of nginx (worker_connections, limit_conn), HAProxy, Redis, PgBouncer, Dovecot and OpenSSH",
+        "messages of nginx (worker_connections), HAProxy, Redis, PgBouncer, Dovecot and OpenSSH",
+    ),
+    _build_log_rule(
+        "F-LOG-CLIENTS-LIMITED", logs.CLIENTS_LIMITED,
+        Text("A server reports clients above the limit of each", "服务报告客户端超过单个上限"), "connection-limit",
+        "message of nginx: limit_conn counts connections by a key, which is the address of the client in most cases",
+        refuted_by=("F-LOG-ONE-CLIENT-FAILS",),
     ),
     _build_log_rule(
         "F-LOG-WORKERS-FULL", logs.WORKERS_FULL,
@@ -122,6 +139,16 @@ RULES: tuple[Rule, ...] = (
         "messages of libc, Go, Java and Node about name resolution",
     ),
     _build_log_rule(
+        "F-LOG-NAMES-UNKNOWN", logs.NAMES_UNKNOWN,
+        Text("A log reports names that do not exist", "日志报告域名不存在"), "failing-name-resolution",
+        "getaddrinfo(3): EAI_NONAME; a name server has answered, so only requests that fail show harm", harm=False,
+    ),
+    _build_log_rule(
+        "F-LOG-PEER-REFUSES", logs.PEER_REFUSES,
+        Text("A log reports connections that are refused or have no route", "日志报告连接被拒绝或无路由"),
+        "connections-refused", "connect(2): ECONNREFUSED, EHOSTUNREACH, ENETUNREACH", harm=False,
+    ),
+    _build_log_rule(
         "F-LOG-FILES-FULL", logs.FILES_FULL,
         Text(
             "A log reports too many open files",
@@ -130,7 +157,8 @@ RULES: tuple[Rule, ...] = (
     ),
     _build_log_rule(
         "F-LOG-SPACE-FULL", logs.SPACE_FULL,
-        Text("A log reports a full file system", "日志报告空间不足"), "disk-full", "errno(3): ENOSPC",
+        Text("A log reports a full file system", "日志报告空间不足"), "disk-full",
+        "errno(3): ENOSPC, EDQUOT (a quota), EFBIG (a limit of the size of files)",
     ),
     _build_log_rule(
         "F-LOG-PROCESSES-FULL", logs.PROCESSES_FULL,

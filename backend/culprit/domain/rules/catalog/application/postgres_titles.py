@@ -5,7 +5,7 @@ from __future__ import annotations
 from collectors.contract import Text
 from culprit.domain.rules.finding import Strength
 from culprit.domain.rules.measures.database import titles
-from culprit.domain.rules.rule import Rule, Threshold
+from culprit.domain.rules.rule import Condition, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
 _DEADLOCK_S = Threshold("warn", 1.0, "deadlock_timeout: PostgreSQL itself logs a wait that is longer")
@@ -26,7 +26,6 @@ RULES = (
         suspects=("database-lock-wait", "idle-in-transaction"),
         causes=("database-lock-wait",),
         refutes=("database-lock-wait",),
-        harm=True,
         caveats=Text(
             "`update_process_title` must be on, as it is by default.",
             "需要启用 update_process_title（默认启用）。",
@@ -48,11 +47,35 @@ RULES = (
         use=Use("application", "errors"),
         suspects=("idle-in-transaction",),
         causes=("idle-in-transaction",),
-        harm=True,
         caveats=Text(
             "A prepared transaction can also hold locks; no process shows it.",
             "已准备（prepared）的事务也会持锁，但没有进程可见。",
         ),
         source="PostgreSQL documentation, explicit locking: locks are held until the end of the transaction",
+    ),
+    Rule(
+        id="F-PG-TITLE-WAITS-BEGIN",
+        title=Text("Sessions of PostgreSQL begin to wait for locks", "PostgreSQL 会话开始等锁"),
+        summary=Text(
+            "{value} sessions began or ended a wait for a lock during the capture, such as «{title}».",
+            "采集期间有 {value} 个会话开始或结束等锁，例如「{title}」。",
+        ),
+        measure=titles.NEW_WAITS,
+        op=">=",
+        thresholds=(("warn", Threshold("warn", 1.0, "each is a statement that could not go on")),),
+        strength=Strength.CONTEXT,
+        use=Use("application", "saturation"),
+        also=(
+            Condition(
+                titles.LOCK_WAIT, ">=", Threshold("long", 1.0, "seconds: users lose their flow (Miller 1968)")
+            ),
+        ),
+        causes=("database-lock-wait",),
+        harm=True,
+        caveats=Text(
+            "A session that waits all the time may stand by for another one, and is no harm.",
+            "始终在等待的会话可能是在待命，不算损害。",
+        ),
+        source="update_process_title of PostgreSQL: `waiting` at the end of the title",
     ),
 )

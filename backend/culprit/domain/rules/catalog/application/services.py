@@ -67,6 +67,7 @@ RULES: tuple[Rule, ...] = (
                 )
             ),
         ),
+        refuted_by=("F-LOG-ONE-CLIENT-FAILS",),
         harm=True,
         caveats=Text("Error responses to crawlers (4xx) are not counted.", "对爬虫的 4xx 应答不计入。"),
         source="access log: responses with status 500 and above, or what the Prometheus query counts",

@@ -104,7 +104,7 @@ RULES: tuple[Rule, ...] = (
         strength=Strength.MECHANISM,
         causes=("slow-dependency",),
         also=(_LATE_PEER,),
-        refuted_by=("F-NET-PEER-SILENT", "F-NET-FULL-SEGMENTS-LOST"),
+        refuted_by=("F-NET-PEER-SILENT", "F-NET-LOSS-ON-PATH", "F-NET-FULL-SEGMENTS-LOST"),
         caveats=Text(
             "A short call in front of which requests queue is no slow peer: there are too few workers.",
             "若单次调用很短而请求在其前排队，则远端并不慢，而是工作进程太少。",

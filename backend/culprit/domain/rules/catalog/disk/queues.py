@@ -293,7 +293,9 @@ _ROOM = (
         summary=Text("{mount} is {value} % full.", "{mount} 已用 {value}%。"),
         measure=queues.SPACE,
         op=">",
-        thresholds=(("critical", Threshold("critical", 99.5, "little is left on a disk of any size")),),
+        thresholds=(
+            ("critical", Threshold("critical", queues.FULL_PCT, "little is left on a disk of any size")),
+        ),
         also=(
             Condition(
                 queues.SPACE_FREE,

@@ -13,11 +13,17 @@ from culprit.domain.rules.measures.network.loss import (
     DATA_RETRANS_PCT,
     HANDSHAKE_RETRANS_PCT,
     HANDSHAKES_WAITING,
+    LEAST_GROWTH,
     OWN_DROPS,
     RECEIVED_TWICE,
 )
 from culprit.domain.rules.measures.network.peer_drops import NAMED_DROPS, POSSIBLE_DROPS
-from culprit.domain.rules.measures.network.segment_sizes import FULL_REPEATED, SHORT_REPEATED
+from culprit.domain.rules.measures.network.segment_sizes import (
+    FULL_REPEATED,
+    REPEATED_ON_PATH,
+    SHORT_REPEATED,
+    UNACKNOWLEDGED_ON_PATH,
+)
 from culprit.domain.rules.measures.network.sockets import UNANSWERED
 from culprit.domain.rules.rule import AnyCondition, Condition, MetricReading, Rule, Threshold
 from culprit.domain.rules.use_method import Use
@@ -47,6 +53,11 @@ _NOT_DROPPED_HERE = Condition(
     POSSIBLE_DROPS,
     "<",
     Threshold("own", 50.0, "each retransmission for a drop of this host needs a dropped packet"),
+)
+_NOT_LATE = Condition(
+    RECEIVED_TWICE,
+    "<",
+    Threshold("twice", 75.0, "percent: half if data and acknowledgements are lost alike, all if late"),
 )
 
 RULES: tuple[Rule, ...] = (
@@ -87,7 +98,7 @@ RULES: tuple[Rule, ...] = (
             MetricReading("tcp.passive_opens_per_s", "mean"),
         ),
         causes=("packet-loss-upstream",),
-        refuted_by=(*OWN, "F-NET-LISTEN-OVERFLOW", "F-DEP-HANDSHAKES-IGNORED"),
+        refuted_by=(*OWN, "F-NET-LISTEN-OVERFLOW", "F-DEP-HANDSHAKES-IGNORED", "F-NET-LOSS-AS-BEFORE"),
         harm=True,
         caveats=Text(
             "One dead or overloaded peer causes many of them.", "单个失效或过载的对端就会造成大量重传。"
@@ -153,6 +164,39 @@ RULES: tuple[Rule, ...] = (
         ),
         source="ss: data that is not acknowledged; tcp_info: unanswered requests; Tcp.RetransSegs; counters of drops, "
         "without rules of the firewall that cannot select these packets",
+    ),
+    Rule(
+        id="F-NET-LOSS-ON-PATH",
+        title=Text("The path to a peer loses packets", "到对端的路径丢包"),
+        summary=Text(
+            "{value} % of the segments to {peer} were sent again ({repeated} of {sent}), and most requests to it are "
+            "not acknowledged.",
+            "发往 {peer} 的数据段有 {value} % 需要重传（{sent} 个中的 {repeated} 个），且大多数请求未被确认。",
+        ),
+        measure=REPEATED_ON_PATH,
+        op=">",
+        thresholds=(
+            ("warn", Threshold("warn", 1.0, "every hundredth segment waits for a timeout, 200 ms at least")),
+        ),
+        also=(
+            Condition(UNACKNOWLEDGED_ON_PATH, ">=", replace(_MOST_UNACKNOWLEDGED, name="network")),
+            Condition(
+                OWN_DROPS,
+                "<",
+                Threshold("own", 50.0, "each retransmission for an own drop needs a dropped packet"),
+            ),
+            _NOT_LATE,
+        ),
+        strength=Strength.MECHANISM,
+        use=Use("network", "errors"),
+        suspects=("packet-loss-upstream",),
+        causes=("packet-loss-upstream",),
+        refuted_by=OWN,
+        caveats=Text(
+            "A peer that is out of CPU acknowledges late, which looks the same for some time.",
+            "CPU 耗尽的对端确认较迟，短期内表现相同。",
+        ),
+        source="ss: retrans, bytes_acked and data_segs_out of tcp_info for each peer; RFC 6298: the timeout",
     ),
     Rule(
         id="F-NET-PEER-SILENT",
@@ -298,19 +342,13 @@ RULES: tuple[Rule, ...] = (
         ),
         also=(
             Condition(OWN_DROPS, "<=", Threshold("own", 2.0, "per hundred; a few drops are normal")),
-            Condition(
-                RECEIVED_TWICE,
-                "<",
-                Threshold(
-                    "twice", 75.0, "percent: half if data and acknowledgements are lost alike, all if late"
-                ),
-            ),
+            _NOT_LATE,
         ),
         strength=Strength.MECHANISM,
         use=Use("network", "errors"),
         causes=("packet-loss-upstream",),
         refutes=("packet-loss-upstream",),
-        refuted_by=(*OWN, "F-DEP-HANDSHAKES-IGNORED"),
+        refuted_by=(*OWN, "F-DEP-HANDSHAKES-IGNORED", "F-NET-LOSS-AS-BEFORE"),
         harm=True,
         caveats=Text(
             "A peer that pauses for long looks the same for some time.",
@@ -318,5 +356,24 @@ RULES: tuple[Rule, ...] = (
         ),
         source="Tcp.RetransSegs without TcpExt.TCPSynRetrans, against every drop counter; a host that is out of CPU "
         "acknowledges late, so that what arrived is repeated and reported (TcpExt.TCPDSACKRecv, RFC 2883)",
+    ),
+    Rule(
+        id="F-NET-LOSS-AS-BEFORE",
+        title=Text("Not more data is sent again than before", "重传不比以前更多"),
+        summary=Text(
+            "{now} % of the data segments were sent again, {before} % in the baseline. So much is lost on the lines of "
+            "some clients, and it shows no harm.",
+            "{now} % 的数据段需要重传，基线为 {before} %。这是部分客户端线路的常态，不算损害。",
+        ),
+        measure=LEAST_GROWTH,
+        op="<=",
+        thresholds=(("info", Threshold("info", 1.0, "the counts allow that nothing has changed")),),
+        strength=Strength.CONTEXT,
+        use=Use("network", "errors"),
+        caveats=Text(
+            "A baseline that was recorded during the incident hides it: choose one from a good time.",
+            "若基线本身取自故障期间，会掩盖故障：请选择正常时段的基线。",
+        ),
+        source="Tcp.RetransSegs without TcpExt.TCPSynRetrans of Tcp.OutSegs, with Poisson intervals of both counts",
     ),
 )

@@ -7,6 +7,7 @@ service. A service whose rate is only inferred from accepted connections has nei
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -76,6 +77,27 @@ def _over(metric: str) -> Callable[[HostView], Reading]:
     return read
 
 
+def _read_errors(view: HostView) -> Reading:
+    """Return the share of failed requests of each route, with a doubt where the baseline has shown no lower one.
+
+    A service that refuses crawlers fails part of its requests at any time, and that harms no user.
+    """
+    before = (
+        {}
+        if view.baseline is None
+        else {item.subject: item for item in _mean(view.baseline, "app.errors_pct")}
+    )
+    result = []
+    for item in _mean(view, "app.errors_pct"):
+        then = before.get(item.subject)
+        if then is not None and then.value > 0 and item.low <= then.high:
+            doubts = (Sentence("doubt.share_as_before", {"before": round(then.value, 2)}),)
+            result.append(replace(item, quality_issues=doubts))
+        else:
+            result.append(item)
+    return result or _unknown(view)
+
+
 def _unknown(view: HostView) -> MissingData:
     """Return the reason why there is no data."""
     if view.has_data(PROXY) and not any(view.has_data(source) for source in SOURCES):
@@ -104,6 +126,6 @@ REQUESTS = Measure("app.requests_count", "count", Text("Requests", "请求数"),
 RATE = Measure("app.requests_rate", "per_s", Text("Requests a second", "每秒请求数"), _NEEDS,
                _over("app.requests_per_s"))  # fmt: skip
 ERRORS = Measure("app.errors_share_pct", "pct", Text("Requests that fail", "失败请求占比"), _NEEDS,
-                 _over("app.errors_pct"))  # fmt: skip
+                 _read_errors)  # fmt: skip
 P99 = Measure("app.latency_p99_ms", "ms", Text("Slowest hundredth of the requests", "最慢百分之一的请求"), _NEEDS,
               _over("app.p99_ms"))  # fmt: skip

@@ -11,6 +11,8 @@ from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView, TableRow
 
 NEEDS = (("postgres_titles",),)
+#: Titles are read twice a second. Two samples less than the whole capture show a change.
+_LEAST_INTERVAL_S, _CHANGE_S = 0.4, 1.2
 
 
 def _read_rows(view: HostView) -> Sequence[TableRow] | MissingData:
@@ -65,6 +67,33 @@ def _idle_holder(view: HostView) -> Reading:
     return [Measurement(value, (), cite_rows(rows), len(rows), (), detail)]
 
 
+def _new_waits(view: HostView) -> Reading:
+    """Return how many sessions began or ended a wait for a lock during the capture.
+
+    A session that waits from the first sample to the last may wait its turn by design: a scheduler on standby waits
+    for the lock of its leader. The longest time that any session was in one state is as long as the capture.
+    """
+    rows = _read_rows(view)
+    if isinstance(rows, MissingData):
+        return rows
+    whole_s = max(
+        (_seconds(row, name) for row in rows for name in ("waiting_s", "idle_in_transaction_s", "active_s")),
+        default=0.0,
+    )
+    whole_s = max(whole_s, max((_seconds(row, "ticks") for row in rows), default=0.0) * _LEAST_INTERVAL_S)
+    new = [
+        row
+        for row in rows
+        if _seconds(row, "waiting_s") > 0
+        and (
+            _seconds(row, "samples") < _seconds(row, "ticks")
+            or _seconds(row, "waiting_s") < whole_s - _CHANGE_S
+        )
+    ]
+    detail: dict[str, str | int | float] = {"title": new[0].text("title") if new else ""}
+    return [Measurement(float(len(new)), (), cite_rows(new or rows[:1]), len(rows), (), detail)]
+
+
 LOCK_WAIT = Measure(
     id="db.title_lock_wait_s",
     unit="s",
@@ -78,4 +107,11 @@ IDLE_HOLDER = Measure(
     title=Text("Time idle in a transaction while others wait", "他人等锁期间事务空闲的时间"),
     needs=NEEDS,
     read=_idle_holder,
+)
+NEW_WAITS = Measure(
+    id="db.title_new_waits",
+    unit="count",
+    title=Text("Waits for a lock that begin or end", "采集期间开始或结束的等锁"),
+    needs=NEEDS,
+    read=_new_waits,
 )

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from collectors.contract import Sentence
 from culprit.domain.rules.finding import Citation, Measurement
 from culprit.domain.rules.intervals import Interval
 from culprit.domain.rules.measures.derived import (
@@ -27,6 +28,8 @@ RECLAIM_FRAMES = (
 #: Samples after which a share of 100 % is at least 80 % (Wilson).
 MANY_SAMPLES = 16
 ALL_PCT = 100.0
+#: Little is left on a disk of any size.
+FULL_PCT = 99.5
 #: Waits that are uninterruptible by design and mean nothing: a parent between vfork and exec, idle kernel threads.
 MEANS_NOTHING = frozenset(
     ("kernel_clone", "wait_for_vfork_done", "worker_thread", "kthread", "do_wait", "None", "")
@@ -212,12 +215,25 @@ def _faults_of_reads(view: HostView) -> list[Measurement]:
 
 
 def _full(view: HostView, column: str) -> list[Measurement]:
-    """How full file systems are that can be written to; images that are full by design are read-only."""
-    return [
-        _measure_mount(row, value)
-        for row in view.rows("mounts")
-        if (value := row.number(column)) is not None and not row.number("read_only")
-    ]
+    """How full file systems are that can be written to; images that are full by design are read-only.
+
+    That a file system is full shows no fault where it was full in the baseline: no program needs its space.
+    """
+    then = (
+        {} if view.baseline is None else {row.text("mountpoint"): row for row in view.baseline.rows("mounts")}
+    )
+    results = []
+    for row in view.rows("mounts"):
+        value = row.number(column)
+        if value is None or row.number("read_only"):
+            continue
+        before = then[mount].number(column) if (mount := row.text("mountpoint")) in then else None
+        full = before is not None and min(value, before) > FULL_PCT
+        doubts = (
+            (Sentence("doubt.share_as_before", {"before": before}),) if full and before is not None else ()
+        )
+        results.append(replace(_measure_mount(row, value), quality_issues=doubts))
+    return results
 
 
 def _free_mb(view: HostView) -> list[Measurement]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from collectors.contract import Sentence, Text
-from culprit.domain.rules.finding import Citation, Measurement
+from culprit.domain.rules.finding import Citation, Measurement, MissingData, Reading
 from culprit.domain.rules.intervals import Interval, estimate_event_share, estimate_share
 from culprit.domain.rules.measures.derived import cite_rows, merge_citations
 from culprit.domain.rules.measures.network.drops import UNCOUNTED_RULE, measure_event_share, read_cell
@@ -56,6 +56,27 @@ def _data_pct(view: HostView) -> Sequence[Measurement]:
         doubts = (UNCOUNTED_RULE,)
     detail = {"per_s": round(data.value, 1)}
     return (measure_event_share(data.count, total, (), data.citations, 100.0, doubts, detail),)
+
+
+def _least_growth(view: HostView) -> Reading:
+    """Return the lower bound of the share of segments sent again, as a multiple of that in the baseline."""
+    before = view.baseline
+    (data, total), (then, total_then) = (
+        read_data_retransmits(item) if item is not None else (EventRate(), 0.0) for item in (view, before)
+    )
+    if not then.citations:
+        return MissingData(Sentence("missing.no_baseline", {"measure": LEAST_GROWTH.id}))
+    high = estimate_event_share(then.count, total_then).high
+    if not data.citations or then.count <= 0 or high <= 0:
+        return ()
+    share, earlier = (
+        100.0 * item.count / whole if whole > 0 else 0.0
+        for item, whole in ((data, total), (then, total_then))
+    )
+    detail = {"now": round(share, 2), "before": round(earlier, 2)}
+    value = estimate_event_share(data.count, total).low / high
+    cites = merge_citations((*data.citations, *then.citations))
+    return (Measurement(value, (), cites, round(data.count), (), detail),)
 
 
 def _received_twice(view: HostView) -> Sequence[Measurement]:
@@ -218,6 +239,10 @@ _TCP = (("snmp",), ("netstat_ext",))
 DATA_RETRANS_PCT = Measure(
     "tcp.data_retrans_pct", "pct", Text("Data sent again", "数据重传率"), _TCP, _data_pct
 )
+LEAST_GROWTH = Measure(
+    "tcp.data_retrans_ratio_least", "ratio", Text("Least data sent again against the baseline", "重传率与基线之比"),
+    _TCP, _least_growth,
+)  # fmt: skip
 RECEIVED_TWICE = Measure(
     "tcp.received_twice_pct", "pct", Text("Retransmitted without need", "无谓重传"), _TCP, _received_twice
 )

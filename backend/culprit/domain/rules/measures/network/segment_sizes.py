@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from collectors.contract import Text
 from culprit.domain.rules.finding import Measurement, Subject
 from culprit.domain.rules.intervals import estimate_share
+from culprit.domain.rules.measures.cpu.run_queue import LEAST_WAITING
 from culprit.domain.rules.measures.derived import Detail, cite_rows, merge_citations
 from culprit.domain.rules.measures.network.rates import read_event_rate
-from culprit.domain.rules.measures.service_time.services import SESSIONS, normalize_target
+from culprit.domain.rules.measures.service_time.services import SESSIONS, normalize_target, sum_column
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView, TableRow
 
@@ -60,6 +62,41 @@ def _short_repeated(view: HostView) -> Iterator[Measurement]:
             yield replace(measured, citations=cites) if new > 0 else measured
 
 
+def _group_by_peer(view: HostView) -> Mapping[str, list[TableRow]]:
+    """Return the connections to each peer, those of unknown processes too: many end before their owner is read."""
+    groups: dict[str, list[TableRow]] = defaultdict(list)
+    for row in view.rows("tcp_waits"):
+        if row.text("direction") == "out" and row.text("comm") not in SESSIONS:
+            groups[row.text("peer")].append(row)
+    return groups
+
+
+def _repeated_on_path(view: HostView) -> Iterator[Measurement]:
+    """Percent of the short segments to a peer that were sent again, of all processes together.
+
+    The share of the whole host hides the loss on a path with a small part of its traffic.
+    """
+    for peer, rows in _group_by_peer(view).items():
+        count, repeated = sum_column(rows, "short_segments"), sum_column(rows, "short_repeated")
+        if count > 0:
+            share = min(1.0, repeated / count)
+            detail: Detail = {"peer": peer, "repeated": round(repeated), "sent": round(count)}
+            interval = estimate_share(share, count)
+            yield Measurement(
+                100.0 * share, (("dst", peer),), cite_rows(rows), round(count), (), detail, interval
+            )
+
+
+def _unacknowledged_on_path(view: HostView) -> Iterator[Measurement]:
+    """Percent of the connections that wait for a peer on which it has not acknowledged the request."""
+    for peer, rows in _group_by_peer(view).items():
+        unsent, waiting = sum_column(rows, "unsent"), sum_column(rows, "waiting")
+        if unsent + waiting >= LEAST_WAITING:
+            share = unsent / (unsent + waiting)
+            count = round((unsent + waiting) * max(row.number("samples") or 0.0 for row in rows))
+            yield Measurement(100.0 * share, (("dst", peer),), cite_rows(rows), count)
+
+
 def _count_opened(view: HostView) -> Mapping[str, tuple[float, list[TableRow]]]:
     """Return how many connections to each peer were opened in the capture, at least, with their rows."""
     opened: dict[str, tuple[float, list[TableRow]]] = {}
@@ -94,3 +131,11 @@ SHORT_REPEATED = Measure(
     _NEEDS,
     lambda view: list(_short_repeated(view)),
 )
+REPEATED_ON_PATH = Measure(
+    "path.repeated_pct", "pct", Text("Segments to a peer that are sent again", "发往对端的数据段重传占比"), _NEEDS,
+    lambda view: list(_repeated_on_path(view)),
+)  # fmt: skip
+UNACKNOWLEDGED_ON_PATH = Measure(
+    "path.unacknowledged_pct", "pct", Text("Requests not acknowledged by a peer", "对端未确认的请求占比"), _NEEDS,
+    lambda view: list(_unacknowledged_on_path(view)),
+)  # fmt: skip

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from collectors.contract import Text
-from culprit.domain.rules.finding import Measurement, Subject
+from collectors.contract import Sentence, Text
+from culprit.domain.rules.finding import Citation, Measurement, Subject
+from culprit.domain.rules.intervals import estimate_event_share
 from culprit.domain.rules.measures.derived import Detail, merge_citations
-from culprit.domain.rules.measures.network.drops import keep_worst, read_cell
+from culprit.domain.rules.measures.network.drops import keep_worst, measure_event_share, read_cell
 from culprit.domain.rules.measures.network.rates import read_event_rate
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView, TableRow
@@ -206,6 +207,57 @@ def _on_cpu(view: HostView, pattern: str, *, by_process: bool) -> Sequence[Measu
     return [item for item in results if item.sample_count > 0]
 
 
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """Connections that this host opened: how many failed at once, how many of them without a route, and all."""
+
+    failed: float
+    routeless: float
+    total: float
+    seconds: float
+    citations: tuple[Citation, ...]
+
+
+def _count_refused(view: HostView) -> _Refused:
+    """Return the connections of this host that failed at once.
+
+    AttemptFails counts connections that were refused before they were open, on both sides (RFC 4022); those of clients
+    of this host that left during their handshake are EmbryonicRsts. A connection without a route counts as neither.
+    """
+    fails, left, routeless, opened = rates = [
+        read_event_rate(view, metric)
+        for metric in (
+            "tcp.attempt_fails_per_s", "tcp.embryonic_rsts_per_s", "net.ip_no_routes_per_s", "tcp.active_opens_per_s",
+        )
+    ]  # fmt: skip
+    failed = max(0.0, fails.count - left.count) + routeless.count
+    cites = (
+        merge_citations(citation for rate in rates for citation in rate.citations) if fails.citations else ()
+    )
+    return _Refused(failed, routeless.count, opened.count + routeless.count, fails.seconds, cites)
+
+
+def _refused(view: HostView) -> Sequence[Measurement]:
+    """Percent of the connections that this host opens which are refused or have no route."""
+    now = _count_refused(view)
+    if not now.citations or now.total <= 0:
+        return ()
+    doubts: tuple[Sentence, ...] = ()
+    before = _count_refused(view.baseline) if view.baseline is not None else None
+    if before is not None and before.failed > 0 and before.total > 0:
+        high = estimate_event_share(before.failed, before.total).high
+        if estimate_event_share(now.failed, now.total).low <= high:
+            doubts = (Sentence("doubt.as_before", {"before": round(before.failed)}),)
+    own = read_event_rate(view, "tcp.out_rsts_per_s").count
+    failed = min(now.failed, now.total)
+    detail: Detail = {
+        "per_s": round(failed / now.seconds, 1),
+        "routeless": round(100.0 * now.routeless / failed) if failed else 0,
+        "local": round(100.0 * min(1.0, own / failed)) if failed else 0,
+    }
+    return (measure_event_share(failed, now.total, (), now.citations, 100.0, doubts, detail),)
+
+
 def _measure(name: str, unit: str, en: str, zh: str, read: object, *needs: str) -> Measure:
     return Measure(name, unit, Text(en, zh), tuple((need,) for need in needs), read)  # type: ignore[arg-type]
 
@@ -273,3 +325,6 @@ NETFILTER_PCT = _measure(
     lambda view: _on_cpu(view, NETFILTER, by_process=False),
     "perf_record",
 )
+REFUSED_PCT = _measure(
+    "net.refused_connects_pct", "pct", "Connections refused or routeless", "被拒绝或无路由的连接", _refused, "snmp",
+)  # fmt: skip
