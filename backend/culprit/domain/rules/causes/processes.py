@@ -138,10 +138,12 @@ CAUSES: tuple[Cause, ...] = (
             "部分程序重新加载时会断开连接；不要以关闭校验代替。回退：恢复原证书文件。",
         ),
         verify=Text(
-            "Capture again under the same load: the log reports no expired certificate, and no request fails for it.",
-            "相同负载下再次采集：日志不再报告证书过期，也没有请求因此失败。",
+            "Capture again under the same load: no listener presents an expired certificate, the log reports none, and "
+            "no request fails for it.",
+            "相同负载下再次采集：没有监听端口出示过期证书，日志不再报告，也没有请求因此失败。",
         ),
         explains=("slow-dependency", "crash-loop"),
-        tested_by=("server_logs",),
+        tested_by=("server_logs", "certificates"),
+        proven_by=("site-certificate",),
     ),
 )
