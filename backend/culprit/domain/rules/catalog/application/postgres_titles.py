@@ -5,7 +5,7 @@ from __future__ import annotations
 from collectors.contract import Text
 from culprit.domain.rules.finding import Strength
 from culprit.domain.rules.measures.database import titles
-from culprit.domain.rules.rule import Rule, Threshold
+from culprit.domain.rules.rule import Condition, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
 _DEADLOCK_S = Threshold("warn", 1.0, "deadlock_timeout: PostgreSQL itself logs a wait that is longer")
@@ -32,6 +32,33 @@ RULES = (
             "需要启用 update_process_title（默认启用）。",
         ),
         source="titles of PostgreSQL processes (update_process_title): `waiting`",
+    ),
+    Rule(
+        id="F-PG-TITLE-LOCK-TIME",
+        title=Text("Most busy sessions of PostgreSQL wait for locks", "PostgreSQL 的忙碌会话大多在等锁"),
+        summary=Text(
+            "At any time, {value} sessions wait for a lock, {part} % of those that have a command ({title}).",
+            "任意时刻有 {value} 个会话在等锁，占正在执行命令的会话的 {part} %（{title}）。",
+        ),
+        measure=titles.WAITING,
+        op=">=",
+        thresholds=(("warn", Threshold("waiting", 1.0, "at any time one session waits")),),
+        strength=Strength.MECHANISM,
+        use=Use("application", "saturation"),
+        also=(
+            Condition(
+                titles.WAITING_PART,
+                ">=",
+                Threshold("part", 50.0, "percent: statements take twice as long as without the lock"),
+            ),
+        ),
+        suspects=("database-lock-wait", "idle-in-transaction"),
+        causes=("database-lock-wait",),
+        caveats=Text(
+            "Many short transactions on the same row look like this: each wait is short, no session is worth ending.",
+            "大量针对同一行的短事务即为此种表现：每次等待都很短，没有可结束的会话。",
+        ),
+        source="titles of PostgreSQL processes, twice a second: `waiting` is set as soon as a session waits",
     ),
     Rule(
         id="F-PG-TITLE-IDLE-HOLDER",
