@@ -1,8 +1,9 @@
-"""Requests that a server refuses: an expired certificate, and a limit of their rate."""
+"""Requests that fail: an expired certificate, a limit of their rate, and workers that crash."""
 
 from __future__ import annotations
 
 import datetime
+import json
 import random
 import time
 from collections.abc import Iterator
@@ -12,7 +13,15 @@ from lab.environment import LabEnvironment
 from lab.load import Load, wait_for
 from lab.real.services.gunicorn import Gunicorn
 from lab.real.services.haproxy import Haproxy, HaproxySettings
-from lab.real.services.nginx import ACCESS_LOG, Nginx, NginxSettings, build_proxy, build_upstream
+from lab.real.services.nginx import (
+    ACCESS_LOG,
+    Nginx,
+    NginxSettings,
+    build_fastcgi,
+    build_proxy,
+    build_upstream,
+)
+from lab.real.services.php import Php, PhpSettings
 from lab.real.services.trades.insurer import Authority
 from lab.real.services.web_neighbours import (
     ApiServer,
@@ -123,6 +132,41 @@ def _limited(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
     )
 
 
+@contextmanager
+def _crashing(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
+    """One variable: an import makes some categories each other's parents, and PHP has no limit of recursion."""
+    port, php_port = draw_ports(rng, 2)
+    neighbours = start_neighbours(environment, rng)
+    categories, file = rng.randrange(40, 90), environment.directory / "categories.json"
+
+    def write_categories(cycles: int) -> None:
+        parents = {number: [number // 3] if number > 2 else [] for number in range(categories)}
+        parents |= {categories - 1 - number: [categories - 1 - number] for number in range(cycles)}
+        file.with_suffix(".new").write_text(json.dumps(list(parents.values())))
+        file.with_suffix(".new").replace(file)
+
+    write_categories(0)
+    settings = PhpSettings(
+        pool="catalog", max_children=rng.randrange(6, 12), variables={"CATEGORIES": str(file)}
+    )
+    php = Php(environment, php_port, ("categories.php",), settings)
+    lines = build_fastcgi("/", php.address, str(php.directory / "categories.php"))
+    nginx = Nginx(environment, port, NginxSettings(server_lines=lines))
+    rate = rng.uniform(40, 80)
+    load = start_requests(environment, rng, nginx.address, rate, "/items/{n}")
+    healthy = _measure_health(load)
+    write_categories(rng.randrange(3, 6))
+    time.sleep(2.0)
+    load.mark()
+    yield Live(
+        environment.host,
+        choose_scope(environment, rng, php.pid),
+        {"port": port, "healthy": healthy, "rate": rate, "categories": categories, "neighbours": neighbours},
+        load.stats,
+        ACCESS_LOG,
+    )
+
+
 SCENARIOS = (
     Scenario(
         "site-certificate", "development", "site-certificate", ("certificate-expired",),
@@ -133,5 +177,10 @@ SCENARIOS = (
         "limit-behind-proxy", "development", "limit-behind-proxy", ("request-limit",),
         "A limit of requests for each address counts those of all clients behind a proxy together.",
         _limited, needs=("nginx", "haproxy", "gunicorn"), seconds=10.0, software=("nginx", "haproxy"),
+    ),
+    Scenario(
+        "worker-crashes", "development", "worker-crashes", ("crash-loop",),
+        "Since an import, pages of some categories recurse without end, and each ends a worker of php-fpm by SIGSEGV.",
+        _crashing, needs=("nginx", "php-fpm8.2"), seconds=10.0, software=("php-fpm", "nginx"),
     ),
 )  # fmt: skip
