@@ -34,13 +34,16 @@ _COLUMNS = (
 #: does not speak TLS gets one request that it cannot read. openssl continues after an error of verification and prints
 #: each: 9 not yet valid, 10 expired (with the date after it), 18 signed by itself (x509_vfy.h). Where one is 9 or 10,
 #: connections are listed without a pause, because one that is refused lives for milliseconds. Different addresses and
-#: ports are clients.
+#: ports are clients. The host is checked too where a stage is about a service in a network namespace of its own.
 _SH = (
     PRELUDE
     + r"""
+n=0 old=-
+for ns in '' "$ns"; do
+[ "$ns" != "$old" ] || break
+old=$ns
 $ns ss -Hltnp 2> .err | awk '{ a = $4; split($0, w, /[",]/); sub(/.*:/, "", $4); if ($4 in s || !w[4]) next
     s[$4]; gsub(/[\t=]/, "_", w[2]); sub(/^(\*|0\.0\.0\.0|\[::\]):/, "127.0.0.1:", a); print a, substr(w[4], 5), $4, w[2] }' > .listen
-n=0
 while read -r a p k c; do
   case $k:$c in *:postgres|*:pgbouncer|*:m*sql*|*:mariadbd|*:redis*|*:valkey*|*:memcached|*:mongod) continue ;;
     443:*|465:*|636:*|993:*|995:*|6443:*|8443:*|*:node|*:MainThread|*:java) ;;
@@ -58,6 +61,7 @@ while read -r a p k c; do
     done ;; esac > .met
   awk -v e="certificate	address=$a	pid=$p	comm=$c	$e" '!($NF in s) { s[$NF]; n++ } END { print e "\tclients=" n + 0 }' .met
 done < .listen
+done
 echo "looks	looks=$n"
 rm -f samples
 """
