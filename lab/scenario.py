@@ -60,6 +60,8 @@ CAUSES = frozenset(
         "file-descriptor-limit",
         "process-limit",
         "certificate-expired",
+        "request-limit",
+        "many-small-calls",
         "connection-limit",
         "database-connection-limit",
         "database-lock-wait",

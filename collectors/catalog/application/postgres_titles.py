@@ -26,6 +26,7 @@ _MAX_BYTES = 1 << 20
 _COLUMNS = (
     *(FieldColumn("pid"), FieldColumn("samples"), FieldColumn("ticks")),
     *(FieldColumn("waiting_s", "s"), FieldColumn("idle_in_transaction_s", "s"), FieldColumn("active_s", "s")),
+    *(FieldColumn("waiting_samples", source="waits"), FieldColumn("active_samples", source="active")),
     FieldColumn("title", number=False),
 )
 
@@ -64,13 +65,13 @@ $1 == "@" { t = $2; ticks++; next }
   if (v ~ / waiting$/) { s = "waits"; kept[p] = v }
   n[p]++; title[p] = v
   if (state[p] != s || seen[p] != ticks - 1) { state[p] = s; since[p] = t }
-  seen[p] = ticks; now[p] = t; add(p, s) }
+  seen[p] = ticks; now[p] = t; c[p, s]++; add(p, s) }
 END {
   printf "ticks\tticks=%d\n", ticks
   for (p in n) {
     x = (p in kept) ? kept[p] : title[p]; gsub(/[[:cntrl:]=]/, "?", x)
-    printf "session\tpid=%d\tsamples=%d\tticks=%d\twaiting_s=%.2f\tidle_in_transaction_s=%.2f\tactive_s=%.2f\ttitle=%s\n", \
-      p, n[p], ticks, most[p, "waits"], most[p, "held"], most[p, "active"], substr(x, 1, 200) | o
+    printf "session\tpid=%d\tsamples=%d\tticks=%d\twaiting_s=%.2f\tidle_in_transaction_s=%.2f\tactive_s=%.2f\twaits=%d\tactive=%d\ttitle=%s\n", \
+      p, n[p], ticks, most[p, "waits"], most[p, "held"], most[p, "active"], c[p, "waits"], c[p, "active"], substr(x, 1, 200) | o
   }
 }' o="sort -t= -k5,5nr | head -n 1000")
 """
@@ -80,6 +81,7 @@ def parse_postgres_titles(parts: Mapping[str, Part], context: Context) -> Parsed
     """The sessions of clients: how long each was without interruption in a state, in seconds.
 
     A time is from the first to the last sample in the state, so a session was in it at least that long.
+    `waiting_samples` and `active_samples` are samples in which it waited for a lock, or had a command and did not.
     """
     del context
     lines = field_lines.read_field_lines(parts, ("session", "ticks"))

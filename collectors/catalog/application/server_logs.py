@@ -80,6 +80,7 @@ function status(l) {
   if (!v || v >= 500) {
   if (l ~ /worker_connections are not enough|[Mm]aximum number of connections|reached process FD limit|max number of clients reached|max_client_conn|MaxStartups|client connections are being dropped/) hit("connections_full")
   if (l ~ /limiting connections by zone/) hit("clients_limited")
+  if (l ~ /limiting requests, excess|[Rr]ate limit exceeded|Too Many Requests/) hit("requests_limited")
   if (l ~ /reached (pm\.)?max_children setting|server reached MaxRequestWorkers|scoreboard is full|seems busy \(you may need to increase|uWSGI listen queue of socket .* full|RejectedExecution|rejected_execution|reached its process limit|deferring operation: too many/) hit("workers_full")
   if (l ~ /too many clients already|remaining connection slots are reserved|Too many connections|too many connections for (role|database)|max_user_connections/) hit("database_full")
   if (l ~ /QueuePool limit of size|Connection is not available, request timed out after|pool error Timeout waiting for idle object|Unable to fetch a connection in|couldn\047t get a connection after|connection pool timeout|checking out a connection from connection pool|timeout exceeded when trying to connect|query_wait_timeout/) hit("pool_full")

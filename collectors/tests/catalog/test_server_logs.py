@@ -18,6 +18,10 @@ MESSAGES = {
         "WARNING C-0x5580: (nodb)/(nouser)@10.0.0.9:40000 pooler error: no more connections allowed (max_client_conn)",
         "Nov 28 09:00:00 files sshd[612]: error: beginning MaxStartups throttling",
     ],
+    "requests_limited": [
+        '2026/11/28 09:00:00 [error] 7#7: *9 limiting requests, excess: 5.120 by zone "pages", client: 10.0.0.9',
+        "requests.exceptions.HTTPError: Too Many Requests for url: https://api.example/v1/rates",
+    ],
     "workers_full": [
         "WARNING: [pool www] server reached pm.max_children setting (5), consider raising it",
         '*** uWSGI listen queue of socket "127.0.0.1:9000" (fd: 3) full !!! (101/100) ***',

@@ -29,6 +29,7 @@ def main() -> None:
     parser.add_argument("--timeout-s", type=float, default=3.0)
     parser.add_argument("--tls", action="store_true")
     parser.add_argument("--source", action="append", default=[], help="local address, drawn at random")
+    parser.add_argument("--authority", default="", help="a file; certificates must be signed by it and valid")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--log", required=True)
     options = parser.parse_args()
@@ -42,6 +43,9 @@ async def run(options: argparse.Namespace, log: TextIO) -> None:
     """Start requests at random times, whether or not earlier ones have ended."""
     draw = random.Random(options.seed)
     tls = ssl._create_unverified_context() if options.tls else None
+    if options.authority:
+        tls = ssl.create_default_context(cafile=options.authority)
+        tls.check_hostname = False
     running: set[asyncio.Task[None]] = set()
     due = time.monotonic()
     while True:

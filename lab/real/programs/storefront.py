@@ -22,6 +22,10 @@ PRODUCT = (
     " WHERE p.id = %s"
 )
 RELATED = "SELECT sku, name, price FROM products WHERE id BETWEEN %s AND %s"
+LIST = (
+    "SELECT p.sku, p.name, p.price, s.available - s.reserved FROM products p JOIN stock s ON s.product_id = p.id"
+    " WHERE p.id BETWEEN %s AND %s"
+)
 HISTORY = "SELECT id, product_id, amount, status FROM orders WHERE customer_id = %s ORDER BY created_at DESC LIMIT 20"
 DOCUMENT = "SELECT customer_id, amount, status, left(note, 200) FROM orders WHERE id = %s"
 RESERVE = "UPDATE stock SET reserved = reserved + 1 WHERE product_id = %s"
@@ -29,6 +33,9 @@ ORDER = (
     "INSERT INTO orders (customer_id, product_id, amount, status, note)"
     " VALUES (%s, %s, %s, 'new', repeat(md5(%s), %s)) RETURNING id"
 )
+ITEM = "SELECT sku, name, price FROM products WHERE id = %s"
+LEVEL = "SELECT available - reserved FROM stock WHERE product_id = %s"
+COUNT = "UPDATE stock SET reserved = reserved + 1 WHERE product_id = %s"
 TOUCH = "UPDATE orders SET status = 'paid' WHERE id = %s"
 
 
@@ -47,6 +54,26 @@ class Pages:
     def list_orders(self, database: psycopg.Connection[Any], number: int) -> list[Any]:
         """Return the last orders of a customer."""
         return database.execute(HISTORY, [number % self.options.customers]).fetchall()
+
+    def show_list(self, database: psycopg.Connection[Any], number: int) -> list[Any]:
+        """Return the products of a list with their stock; `--lists` states how: in a statement, or by product."""
+        first, length = number % (self.options.products - 400), self.options.list_length
+        if self.options.lists == "joined":
+            return database.execute(LIST, [first, first + length - 1]).fetchall()
+        rows: list[Any] = []
+        for product in range(first, first + length):
+            rows += database.execute(ITEM, [product]).fetchall()
+            rows += database.execute(LEVEL, [product]).fetchall()
+        return rows
+
+    def count_visit(self, database: psycopg.Connection[Any], number: int) -> list[Any]:
+        """Count a visit of the campaign, then render the page, within a transaction."""
+        counter = 0 if self.options.counters == "campaign" else number % self.options.products
+        with database.transaction():
+            database.execute(COUNT, [counter])
+            rows = database.execute(PRODUCT, [number % self.options.products]).fetchall()
+            time.sleep(self.options.render_ms / 1e3)
+        return rows
 
     def show_document(self, database: psycopg.Connection[Any], number: int) -> list[Any]:
         """Return one order, anywhere in the table."""
@@ -77,6 +104,10 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=16)
     parser.add_argument("--connection", choices=("thread", "request"), default="thread")
     parser.add_argument("--log", required=True)
+    parser.add_argument("--lists", choices=("joined", "each"), default="joined")
+    parser.add_argument("--list-length", type=int, default=100)
+    parser.add_argument("--counters", choices=("product", "campaign"), default="product")
+    parser.add_argument("--render-ms", type=float, default=0.0)
     for name, number in (("products", 1000), ("customers", 1000), ("orders", 1000), ("note-words", 2)):
         parser.add_argument(f"--{name}", type=int, default=number)
     options = parser.parse_args()
@@ -99,6 +130,7 @@ def serve_requests(listener: socket.socket, options: argparse.Namespace, log: Te
     pages = Pages(options)
     routes = {
         "products": pages.show_product, "orders": pages.list_orders, "documents": pages.show_document,
+        "lists": pages.show_list, "visits": pages.count_visit,
         "checkout": pages.place_order, "payments": pages.pay_order, "status": pages.check_service,
     }  # fmt: skip
     database: psycopg.Connection[Any] | None = None

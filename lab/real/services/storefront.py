@@ -45,20 +45,27 @@ class Storefront:
         self.access_log = LOG
 
     def start_python(
-        self, postgres: PostgresServer, *, threads: int = 16, connection: str = "thread", dsn: str = ""
-    ) -> None:
+        self, postgres: PostgresServer, *, threads: int = 16, connection: str = "thread", dsn: str = "",
+        options: tuple[object, ...] = (),
+    ) -> None:  # fmt: skip
         """Start the Python shop; `connection` states whether a thread or a request has its own."""
         sizes = [word for name in ("products", "customers", "orders", "note_words")
                  for word in (f"--{name.replace('_', '-')}", str(postgres.sizes[name]))]  # fmt: skip
         self.parameters |= {"threads": threads, "connection": connection, **postgres.sizes}
+        self._postgres, self._python = postgres, {"threads": threads, "connection": connection, "dsn": dsn}
         self.server: subprocess.Popen[bytes] = self.environment.on_host(
             [sys.executable, "-B", str(PROGRAMS / "storefront.py"), "--port", str(self.port), "--threads", str(threads),
-             "--connection", connection, "--database", dsn or postgres.dsn, "--log", LOG, *sizes]
+             "--connection", connection, "--database", dsn or postgres.dsn, "--log", LOG, *sizes, *map(str, options)]
         )  # fmt: skip
         wait_for(
             lambda: f":{self.port} " in self.environment.host_net.sh(f"ss -Hltn sport = :{self.port}"),
             "the shop",
         )
+
+    def release_python(self, *options: object) -> None:
+        """Start the Python shop again with these options, as a release does."""
+        self.environment.stop(self.server)
+        self.start_python(self._postgres, **self._python, options=options)
 
     def start_php(self, mariadb: MariaDb, *, children: int = 12, persistent: bool = False) -> None:
         """Start nginx and php-fpm, with a connection to the database per request or per child."""

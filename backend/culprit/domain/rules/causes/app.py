@@ -140,4 +140,41 @@ CAUSES: tuple[Cause, ...] = (
         tested_by=("perf_record",),
         proven_by=("hot-sql",),
     ),
+    Cause(
+        id="many-small-calls",
+        title=Text("A request makes many small calls one after the other", "单个请求依次发起大量小调用"),
+        what=Text(
+            "A request sends one small statement or command after the other, such as one for each row of a list "
+            "(N+1). Each is quick, and their round trips add up. Neither side is saturated.",
+            "一个请求依次发送大量小语句或命令，例如列表中每行一次（N+1 查询）；"
+            "单次都很快，但往返时间累加，两端都未饱和。",
+        ),
+        fix=Text(
+            "Find the loop (statement log of one request, tracing). Read all rows in one statement (JOIN, IN, eager "
+            "loading of the ORM), or send commands in a pipeline (MGET). Cache what does not change.",
+            "找出循环（单个请求的语句日志、链路追踪）；用一条语句读取全部行（JOIN、IN、ORM 预加载），"
+            "或使用管道（MGET）；缓存不变的数据。",
+        ),
+        risk=Text(
+            "A large statement can take a worse plan or much memory: limit the number of rows. Rollback: deploy the "
+            "old version.",
+            "大语句可能选用更差的计划或占用更多内存：请限制行数。回退：部署旧版本。",
+        ),
+        verify=Text(
+            "Capture again under the same load: each request makes a few calls only, and latency decreases.",
+            "相同负载下再次采集：每个请求只有少量调用，延迟随之下降。",
+        ),
+        mechanisms=("peer", "running", "runnable", "unknown"),
+        explains=(
+            *(
+                "slow-dependency",
+                "worker-pool-exhausted",
+                "listen-queue-overflow",
+                "connection-pool-exhausted",
+            ),
+            *("cpu-hot-function", "cpu-exhausted"),
+        ),
+        tested_by=("server_logs",),
+        proven_by=("each-product",),
+    ),
 )

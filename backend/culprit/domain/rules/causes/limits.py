@@ -1,4 +1,4 @@
-"""Causes related to limits that make calls fail: space, inodes, processes, open files."""
+"""Causes related to limits that make calls fail: space, inodes, processes, open files, requests."""
 
 from __future__ import annotations
 
@@ -106,5 +106,32 @@ CAUSES: tuple[Cause, ...] = (
         ),
         explains=("worker-pool-exhausted", "listen-queue-overflow", "blocked-event-loop"),
         proven_by=("fd-limit",),
+    ),
+    Cause(
+        id="request-limit",
+        title=Text("A limit of requests refuses clients", "请求速率上限拒绝了客户端"),
+        what=Text(
+            "A server refuses requests above a configured rate (limit_req of nginx, a stick table of HAProxy, a quota "
+            "of an API). All clients behind a proxy, a NAT or a shared key may count as one.",
+            "服务拒绝超过设定速率的请求（nginx 的 limit_req、HAProxy 的 stick table、API 配额）；"
+            "同一代理、NAT 或共享密钥后的所有客户端可能被计为一个。",
+        ),
+        fix=Text(
+            "See what the limit counts by. Behind a proxy, count by the address of the client (set_real_ip_from with "
+            "real_ip_header), and exempt your own services. Then set rate and burst to what real clients need.",
+            "确认限流的计数依据；在代理之后应按真实客户端地址计数（set_real_ip_from 与 real_ip_header），"
+            "并豁免自有服务；再按真实客户端的需要设置速率与突发量。",
+        ),
+        risk=Text(
+            "A higher limit lets crawlers and attacks through, and a forged header escapes it: trust the proxy only. "
+            "Rollback: restore the old limit and reload.",
+            "更高的上限会放过爬虫与攻击，伪造的请求头可绕过限制：只信任自己的代理。回退：恢复原上限并重新加载。",
+        ),
+        verify=Text(
+            "Capture again under the same load: the log reports no limited request of a real client.",
+            "相同负载下再次采集：日志不再报告真实客户端被限流。",
+        ),
+        tested_by=("server_logs",),
+        proven_by=("limit-behind-proxy",),
     ),
 )

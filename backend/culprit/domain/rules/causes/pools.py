@@ -169,7 +169,8 @@ CAUSES: tuple[Cause, ...] = (
             "Capture again under the same load: no connection waits to be accepted, and the log reports no limit.",
             "相同负载下再次采集：没有连接等待接受，日志不再报告上限。",
         ),
-        explains=("worker-pool-exhausted", "listen-queue-overflow", "slow-dependency"),
+        # A server that limits connections of a client may answer with status 429.
+        explains=("worker-pool-exhausted", "listen-queue-overflow", "slow-dependency", "request-limit"),
         tested_by=("worker_pools", "server_logs"),
         proven_by=("nginx-connection-limit",),
     ),

@@ -69,15 +69,13 @@ CAUSES: tuple[Cause, ...] = (
         id="crash-loop",
         title=Text("A service ends and is started again and again", "服务反复崩溃重启"),
         what=Text(
-            "A service fails soon after its start, and its supervisor starts it again. Requests in between "
-            "are refused, "
-            "and each start costs CPU.",
-            "服务启动后很快失败，又被监管程序重启；其间的请求被拒绝，每次启动还消耗 CPU。",
+            "A service or one of its workers fails, and its supervisor starts it again. Requests in between are "
+            "refused, those in progress fail, and each start costs CPU.",
+            "服务或其工作进程失败，又被监管程序重启；其间的请求被拒绝，处理中的请求失败，每次启动还消耗 CPU。",
         ),
         fix=Text(
-            "Read its last lines of log and its exit status (systemctl status, journalctl -u). Undo the "
-            "change before "
-            "the first failure. Let the supervisor wait longer between attempts.",
+            "Read its last lines of log and its exit status (systemctl status, journalctl -u, coredumpctl, dmesg). "
+            "Undo the change before the first failure. Let the supervisor wait longer between attempts.",
             "查看最后的日志与退出状态（systemctl status、journalctl -u），撤销首次失败前的变更；"
             "让监管程序延长重试间隔。",
         ),
@@ -90,7 +88,7 @@ CAUSES: tuple[Cause, ...] = (
             "进程已运行超过五分钟，且没有调用方被拒绝。",
         ),
         explains=("slow-dependency", "cpu-exhausted", "listen-queue-overflow", "connections-refused"),
-        proven_by=("crash-loop",),
+        proven_by=("crash-loop", "worker-crashes"),
     ),
     Cause(
         id="worker-leak",
@@ -138,10 +136,12 @@ CAUSES: tuple[Cause, ...] = (
             "部分程序重新加载时会断开连接；不要以关闭校验代替。回退：恢复原证书文件。",
         ),
         verify=Text(
-            "Capture again under the same load: the log reports no expired certificate, and no request fails for it.",
-            "相同负载下再次采集：日志不再报告证书过期，也没有请求因此失败。",
+            "Capture again under the same load: no listener presents an expired certificate, the log reports none, and "
+            "no request fails for it.",
+            "相同负载下再次采集：没有监听端口出示过期证书，日志不再报告，也没有请求因此失败。",
         ),
         explains=("slow-dependency", "crash-loop"),
-        tested_by=("server_logs",),
+        tested_by=("server_logs", "certificates"),
+        proven_by=("site-certificate",),
     ),
 )

@@ -97,6 +97,8 @@ def _iterate_checks(
         if rule in matched:
             places = tuple(pair for pair in matched[rule].subject if pair[0] in ("pid", "cgroup"))
             yield from (RequestedCheck(collector, places) for collector in collectors)
+    # A client that refuses a certificate leaves neither a wait nor a line of a log.
+    yield RequestedCheck("certificates", ())
 
 
 def is_explained(ranking: Ranking) -> bool:

@@ -21,7 +21,7 @@ MAX_STAGES = 3
 SECONDS: Mapping[str, int] = {
     **{"perf_record": 8, "perf_sched": 2, "perf_trace": 5, "offcpu": 5},
     # A few queries, with a pause between two readings of counters.
-    **{"postgres_stats": 2, "mariadb_stats": 2, "dns_probe": 2},
+    **{"postgres_stats": 2, "mariadb_stats": 2, "dns_probe": 2, "certificates": 3},
 }
 DEFAULT_SECONDS = 5
 #: Collectors that run one after the other may take this long together in one stage.

@@ -81,15 +81,15 @@ def test_the_end_of_the_chain_is_checked() -> None:
 def test_named_process_gets_a_profile() -> None:
     stage = plan(make_view(), is_named=True)
     assert stage is not None
-    assert set(stage.collectors) == {"server_logs", "perf_record"}
-    assert plan(make_view(), is_named=True, tried=("server_logs", "perf_record")) is None
+    assert set(stage.collectors) == {"server_logs", "perf_record", "certificates"}
+    assert plan(make_view(), is_named=True, tried=tuple(stage.collectors)) is None
 
 
-def test_logs_are_read_where_nothing_is_explained() -> None:
+def test_logs_and_certificates_are_read_where_nothing_is_explained() -> None:
     stage = plan(make_view())
     assert stage is not None
-    assert set(stage.collectors) == {"server_logs"}
-    assert plan(make_view(), tried=("server_logs",)) is None
+    assert set(stage.collectors) == {"server_logs", "certificates"}
+    assert plan(make_view(), tried=tuple(stage.collectors)) is None
 
 
 def test_deeper_checks_stay_within_the_tier() -> None:

@@ -239,7 +239,12 @@ def test_a_suspicion_asks_for_what_can_settle_it() -> None:
     assert result.open == ("a",)
     by_id = {cause.id: cause for cause in causes}
     stage = plan_next_stage(
-        result, findings, {"R1": weak}, by_id, tried=("server_logs",), may_run=lambda tier: tier != "deep"
+        result,
+        findings,
+        {"R1": weak},
+        by_id,
+        tried=("server_logs", "certificates"),
+        may_run=lambda tier: tier != "deep",
     )
     assert stage is not None
     assert (dict(stage.collectors), stage.refused) == ({"perf_record": 8}, ("perf_sched",))
@@ -250,7 +255,7 @@ def test_a_suspicion_asks_for_what_can_settle_it() -> None:
             findings,
             {"R1": weak},
             by_id,
-            tried=("server_logs", "perf_record", "perf_sched"),
+            tried=("server_logs", "certificates", "perf_record", "perf_sched"),
             may_run=lambda _: True,
         )
         is None

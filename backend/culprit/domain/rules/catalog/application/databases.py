@@ -1,11 +1,11 @@
-"""Rules about statistics of databases and Redis: lock waits and long work."""
+"""Rules about statistics of databases and Redis, and about many small calls to them."""
 
 from __future__ import annotations
 
 from collectors.contract import Text
 from culprit.domain.rules.finding import Strength
 from culprit.domain.rules.measures.application.services import STATEMENT_SHARE
-from culprit.domain.rules.measures.database import databases, redis_server
+from culprit.domain.rules.measures.database import databases, redis_server, small_calls
 from culprit.domain.rules.rule import Condition, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
@@ -188,5 +188,47 @@ RULES: tuple[Rule, ...] = (
             "只记录超过 latency-monitor-threshold 的事件；默认值 0 表示关闭。",
         ),
         source="LATENCY LATEST of the last five minutes",
+    ),
+    Rule(
+        id="F-CALLS-MANY-SMALL",
+        title=Text(
+            "Each request makes many small calls to another service", "每个请求对另一服务发起大量小调用"
+        ),
+        summary=Text(
+            "{name} makes about {value} calls to {peer} for each of {requests} requests a second, one every {ms} ms.",
+            "{name} 每秒 {requests} 个请求，每个请求对 {peer} 调用约 {value} 次，每 {ms} ms 一次。",
+        ),
+        measure=small_calls.PER_REQUEST,
+        op=">=",
+        thresholds=(
+            (
+                "warn",
+                Threshold(
+                    "warn", 50.0, "at 2 ms for a call they are the tenth of a second that users notice"
+                ),
+            ),
+        ),
+        strength=Strength.MECHANISM,
+        use=Use("application", "saturation"),
+        also=(
+            Condition(
+                small_calls.CALL_TIME,
+                "<",
+                Threshold(
+                    "call",
+                    2.0,
+                    "milliseconds for a call and what follows: no single part of the request is long",
+                ),
+            ),
+        ),
+        suspects=("many-small-calls",),
+        causes=("many-small-calls",),
+        caveats=Text(
+            "Calls of jobs that answer no request count too. Requests are those of the log that has most. Answers that "
+            "arrive at once are not counted.",
+            "不服务于请求的任务的调用也计入；请求数取自请求最多的日志；立即到达的应答不计入。",
+        ),
+        source="voluntary switches in /proc/PID/task/TID/status on both sides and Tcp OutSegs, the least of them; "
+        "statuses in logs; Little's law",
     ),
 )

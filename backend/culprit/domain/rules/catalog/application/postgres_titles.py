@@ -33,6 +33,33 @@ RULES = (
         source="titles of PostgreSQL processes (update_process_title): `waiting`",
     ),
     Rule(
+        id="F-PG-TITLE-LOCK-TIME",
+        title=Text("Most busy sessions of PostgreSQL wait for locks", "PostgreSQL 的忙碌会话大多在等锁"),
+        summary=Text(
+            "At any time, {value} sessions wait for a lock, {part} % of those that have a command ({title}).",
+            "任意时刻有 {value} 个会话在等锁，占正在执行命令的会话的 {part} %（{title}）。",
+        ),
+        measure=titles.WAITING,
+        op=">=",
+        thresholds=(("warn", Threshold("waiting", 1.0, "at any time one session waits")),),
+        strength=Strength.MECHANISM,
+        use=Use("application", "saturation"),
+        also=(
+            Condition(
+                titles.WAITING_PART,
+                ">=",
+                Threshold("part", 50.0, "percent: statements take twice as long as without the lock"),
+            ),
+        ),
+        suspects=("database-lock-wait", "idle-in-transaction"),
+        causes=("database-lock-wait",),
+        caveats=Text(
+            "Many short transactions on the same row look like this: each wait is short, no session is worth ending.",
+            "大量针对同一行的短事务即为此种表现：每次等待都很短，没有可结束的会话。",
+        ),
+        source="titles of PostgreSQL processes, twice a second: `waiting` is set as soon as a session waits",
+    ),
+    Rule(
         id="F-PG-TITLE-IDLE-HOLDER",
         title=Text("Only idle transactions can hold the lock", "锁只可能由空闲事务持有"),
         summary=Text(

@@ -80,6 +80,27 @@ RULES: tuple[Rule, ...] = (
         source="names in /proc once a second; /proc/net/snmp",
     ),
     Rule(
+        id="F-PROC-CRASHES",
+        title=Text("A program crashes again and again", "程序反复崩溃"),
+        summary=Text(
+            "The kernel ended {name} {value} times within a minute because of a wrong access to memory.",
+            "一分钟内内核因非法访存终止 {name} {value} 次。",
+        ),
+        measure=restarts.CRASHES,
+        op=">=",
+        thresholds=(("warn", Threshold("warn", 2.0, "once may be chance")),),
+        strength=Strength.MECHANISM,
+        use=Use("application", "errors"),
+        suspects=("crash-loop",),
+        causes=("crash-loop",),
+        caveats=Text(
+            "All containers of a machine share the log of the kernel. Workers of a pool are replaced at once, so that "
+            "only the requests that they served fail.",
+            "同一机器的容器共用内核日志；池中的工作进程会立即被替换，因此只有其正在处理的请求失败。",
+        ),
+        source="log of the kernel: segfault, general protection, trap (show_unhandled_signals), ten in 5 s at most",
+    ),
+    Rule(
         id="F-UNIT-FAILS",
         title=Text("systemd starts a failing unit again and again", "systemd 反复重启失败的单元"),
         summary=Text(

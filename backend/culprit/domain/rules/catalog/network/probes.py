@@ -10,6 +10,29 @@ from culprit.domain.rules.use_method import Use
 
 RULES: tuple[Rule, ...] = (
     Rule(
+        id="F-TLS-CERTIFICATE-INVALID",
+        title=Text("A service presents a certificate outside of its validity", "服务使用不在有效期内的证书"),
+        summary=Text(
+            "The certificate of {name} at {address} is not valid ({limit}), and {value} connections of clients were "
+            "seen within seconds.",
+            "{name}（{address}）的证书不在有效期内（{limit}），数秒内观察到 {value} 个客户端连接。",
+        ),
+        measure=probes.INVALID_CERTIFICATES,
+        op=">=",
+        thresholds=(("critical", Threshold("critical", 1.0, "each client that checks it goes away")),),
+        strength=Strength.DIRECT,
+        use=Use("application", "errors"),
+        suspects=("certificate-expired",),
+        causes=("certificate-expired",),
+        harm=True,
+        caveats=Text(
+            "Clients that do not check it are served. A server with several names may present another certificate to "
+            "clients that state a name (SNI).",
+            "不校验证书的客户端仍可访问；多域名服务器可能向指明域名（SNI）的客户端出示其他证书。",
+        ),
+        source="openssl s_client: X509_V_ERR_CERT_HAS_EXPIRED, CERT_NOT_YET_VALID; RFC 5280, 4.1.2.5",
+    ),
+    Rule(
         id="F-NET-PROBE-LOSS",
         title=Text("Probes of a service are lost", "对服务的探测丢包"),
         summary=Text(

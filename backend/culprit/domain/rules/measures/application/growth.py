@@ -120,7 +120,7 @@ def _find_baseline(view: HostView, measure: str) -> tuple[HostView, _Traffic, Ci
     before = view.baseline
     if before is None or not before.rows("tcp_waits"):
         return MissingData(Sentence("missing.no_baseline", {"measure": measure}))
-    now, then = _read_traffic(view), _read_traffic(before)
+    now, then = read_sent_segments(view), read_sent_segments(before)
     if now is None or then is None:
         return MissingData(view.missing_reason(("snmp",)))
     mean, least = (new / old if old > 0 else 1.0 for new, old in zip(now[:2], then[:2], strict=True))
@@ -195,7 +195,7 @@ def _list_inbound(view: HostView) -> Sequence[TableRow]:
     return [row for row in view.rows("tcp_waits") if row.text("direction") == "in"]
 
 
-def _read_traffic(view: HostView) -> tuple[float, float, Citation] | None:
+def read_sent_segments(view: HostView) -> tuple[float, float, Citation] | None:
     """Return the mean and the least rate of sent TCP segments of the host, and their source."""
     series = next(iter(view.series_of(_TRAFFIC)), None)
     rows = np.flatnonzero(~np.isnan(series.values[:, 0])) if series is not None else np.array([], np.intp)

@@ -171,6 +171,11 @@ CLIENT_CLOSED = build_listed_measure(
     "logs.given_up_pct", "pct", "Requests that clients gave up", "客户端放弃的请求", _LOGS,
     _share_of_requests("given_up"),
 )  # fmt: skip
+#: Status 429 (RFC 6585, section 4).
+LIMITED = build_listed_measure(
+    "logs.limited_pct", "pct", "Requests refused by a limit of their rate", "因速率上限被拒的请求", _LOGS,
+    _share_of_requests("limited"),
+)  # fmt: skip
 
 
 def _count(kind: str, en: str, zh: str) -> Measure:
@@ -180,6 +185,7 @@ def _count(kind: str, en: str, zh: str) -> Measure:
 
 CLIENTS_LIMITED = _count("clients_limited", "a limit of each client", "单个客户端的上限")
 CONNECTIONS_FULL = _count("connections_full", "a limit of connections", "连接上限")
+REQUESTS_LIMITED = _count("requests_limited", "a limit of requests", "请求速率上限")
 WORKERS_FULL = _count("workers_full", "a limit of workers", "工作进程上限")
 DATABASE_FULL = _count("database_full", "a limit of database connections", "数据库连接上限")
 POOL_FULL = _count("pool_full", "an empty connection pool", "连接池已空")

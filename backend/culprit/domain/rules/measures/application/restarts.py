@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from culprit.domain.rules.finding import Measurement
 from culprit.domain.rules.measures.application.counters import build_listed_measure
 from culprit.domain.rules.measures.derived import Detail
-from culprit.domain.rules.view import HostView, TableRow
+from culprit.domain.rules.measures.memory.kills import list_recent_events
+from culprit.domain.rules.view import HostEvent, HostView, TableRow
 
 _NEEDS = (("process_starts",),)
 #: CPU time that the start of a service takes. A command of a script (sleep, date) takes a millisecond.
 MIN_START_CPU_S = 0.02
+#: Crashes count as what the host is doing now for this long.
+CRASHING_NS = 60 * 1_000_000_000
 #: systemd names these results of a unit whose main process failed.
 FAILED = (
     "exit-code",
@@ -113,6 +117,20 @@ def _growth(view: HostView) -> Iterator[Measurement]:
             yield Measurement(hours, _subject(row), cites, round(kept), (), detail)
 
 
+def _crashes(view: HostView) -> Iterator[Measurement]:
+    """How often the kernel ended each program within the last minute because of an access or an instruction."""
+    crashes: dict[str, list[HostEvent]] = defaultdict(list)
+    for item in list_recent_events(view, CRASHING_NS, "process_crash"):
+        crashes[str(item.params.get("comm", "?"))].append(item)
+    for name, events in sorted(crashes.items()):
+        counts = (item.params.get("count", 1) for item in events)
+        value = sum(int(count) if isinstance(count, int | float) else 1 for count in counts)
+        cites = tuple(item.citation for item in events)
+        yield Measurement(float(value), (), cites, value, (), {"name": name})
+    if not crashes and view.has_data("kmsg"):
+        yield Measurement(0.0, (), (), 1, (), {"name": ""})
+
+
 RESTARTS = build_listed_measure(
     "processes.serial_restarts_count",
     "count",
@@ -148,4 +166,12 @@ FORKED_MEMORY = build_listed_measure(
     "自我 fork 的进程的内存",
     (("process_starts",), ("proc_mem",)),
     _forked_memory,
+)
+CRASHES = build_listed_measure(
+    "processes.crashes_count",
+    "count",
+    "Crashes of a program in a minute",
+    "一分钟内程序崩溃的次数",
+    (("kmsg",),),
+    _crashes,
 )

@@ -47,6 +47,39 @@ def _lock_wait(view: HostView) -> Reading:
     ]
 
 
+def _count_waiting(view: HostView) -> Reading:
+    """How many sessions wait for a lock on average, with the part of the busy sessions that they are.
+
+    A sample finds each of them in its state with the chance of the time that it spends there (PASTA: the samples do not
+    depend on the sessions).
+    """
+    rows = _read_rows(view)
+    if isinstance(rows, MissingData):
+        return rows
+    if not (ticks := max((row.number("ticks") or 0.0 for row in rows), default=0.0)):
+        return []
+    waiting, active = (
+        sum(row.number(name) or 0.0 for row in rows) for name in ("waiting_samples", "active_samples")
+    )
+    every = waiting + active
+    detail: dict[str, str | int | float] = {"part": round(100.0 * waiting / every) if every else 0}
+    if every and waiting:
+        longest = max(rows, key=lambda row: (row.number("waiting_samples") or 0.0, row.text("pid")))
+        detail["title"] = longest.text("title")
+    return [Measurement(waiting / ticks, (), cite_rows(rows), round(ticks), (), detail)]
+
+
+def _waiting_part(view: HostView) -> Reading:
+    """Percent of the sessions with a command that wait for a lock."""
+    reading = _count_waiting(view)
+    if isinstance(reading, MissingData):
+        return reading
+    return [
+        Measurement(float(item.detail["part"]), (), item.citations, item.sample_count, (), item.detail)
+        for item in reading
+    ]
+
+
 def _idle_holder(view: HostView) -> Reading:
     """How long a session was idle in a transaction while another one waited, in seconds of the shorter of both.
 
@@ -114,4 +147,18 @@ NEW_WAITS = Measure(
     title=Text("Waits for a lock that begin or end", "采集期间开始或结束的等锁"),
     needs=NEEDS,
     read=_new_waits,
+)
+WAITING = Measure(
+    id="db.title_waiting_count",
+    unit="count",
+    title=Text("Sessions that wait for a lock", "等锁的会话数"),
+    needs=NEEDS,
+    read=_count_waiting,
+)
+WAITING_PART = Measure(
+    id="db.title_waiting_pct",
+    unit="pct",
+    title=Text("Busy sessions that wait for a lock", "忙碌会话中等锁的占比"),
+    needs=NEEDS,
+    read=_waiting_part,
 )

@@ -28,11 +28,16 @@ def _now_ns(view: HostView) -> int | None:
     )
 
 
-def _recent(view: HostView, *kinds: str) -> Iterator[HostEvent]:
+def list_recent_events(view: HostView, within_ns: int, *kinds: str) -> Iterator[HostEvent]:
+    """Yield the events of these kinds within so many nanoseconds of the end of the capture."""
     now = _now_ns(view)
     for item in view.events_of(*kinds):
-        if now is None or abs(now - item.t_ns) <= RECENT_NS:
+        if now is None or abs(now - item.t_ns) <= within_ns:
             yield item
+
+
+def _recent(view: HostView, *kinds: str) -> Iterator[HostEvent]:
+    return list_recent_events(view, RECENT_NS, *kinds)
 
 
 def killed_by_limit(view: HostView) -> Iterator[tuple[str, HostEvent]]:

@@ -94,6 +94,28 @@ def _load_knee(view: HostView) -> Reading:
     return MissingData(Sentence("missing.no_stages") if imported else view.missing_reason(LOAD_TESTS))
 
 
+def _clients_of_invalid(view: HostView) -> Reading:
+    """Clients that connected to each listener whose certificate is outside of its time of validity.
+
+    A self-signed certificate is trusted where it was copied to, or not checked at all: its dates refuse
+    none that is known.
+    """
+    if not view.has_data("certificates"):
+        return MissingData(view.missing_reason(("certificates",)))
+    rows = view.rows("certificates")
+    invalid = [row for row in rows if row.number("error") and not row.number("own_issuer")]
+    if not invalid:
+        return [Measurement(0.0, (), cite_rows(rows), len(rows))] if rows else []
+    results = []
+    for row in invalid:
+        detail: dict[str, str | int | float] = {
+            "name": row.text("comm"), "address": row.text("address"), "limit": row.text("limit"),
+        }  # fmt: skip
+        place = (("pid", row.text("pid")),)
+        results.append(Measurement(row.number("clients") or 0.0, place, (row.citation,), 1, (), detail))
+    return results
+
+
 #: Two points make no curve.
 LEAST_STAGES = 3
 LOAD_TESTS: Sequence[str] = ("import.wrk", "import.vegeta", "import.jmeter")
@@ -103,3 +125,6 @@ ANNOUNCED_MSS = Measure("tcp.announced_mss_bytes", "bytes", Text("Announced segm
                         (("pcap",),), _announced)  # fmt: skip
 LOAD_KNEE = Measure("load_test.latency_growth", "ratio", Text("Longer at no more throughput", "吞吐不增时的延迟倍数"),
                     (tuple(LOAD_TESTS),), _load_knee)  # fmt: skip
+INVALID_CERTIFICATES = Measure("certificate.clients_count", "count",
+                               Text("Clients of an invalid certificate", "连接到无效证书的客户端"),
+                               (("certificates",),), _clients_of_invalid)  # fmt: skip
