@@ -41,7 +41,8 @@ Row = tuple[tuple[Cell, ...], int]
 def build_tables(socket_counts: Sequence[SocketCount], samples: Samples, ports: int) -> tuple[Table, ...]:
     """`tcp_states`, `tcp_destinations`, `close_wait`, `sockstat`, `tcp_paths`: those that have rows."""
     first, last = socket_counts[0], socket_counts[-1]
-    owned = list(_build_owners(samples.of("owners")))
+    counts = samples.of("counts")
+    owned = list(_build_owners(samples.of("owners"), counts[-1].tick if counts else 0))
     tables = (
         ("tcp_states", _STATES, list(_build_states(first, last))),
         ("tcp_destinations", _DESTINATIONS, list(_build_destinations(first, last, ports))),
@@ -91,14 +92,14 @@ def _build_waiting(first: SocketCount, last: SocketCount) -> Iterator[Row]:
         yield (None, "", local, peer, port, before, after, number_or_none(growth)), line
 
 
-def _build_owners(snapshots: Sequence[Snapshot]) -> Iterator[Row]:
-    """By process, with the addresses of one of its sockets."""
-    if not snapshots:
+def _build_owners(snapshots: Sequence[Snapshot], last_tick: int) -> Iterator[Row]:
+    """By process, with the addresses of one of its sockets. Owners are printed only where a socket is in CLOSE-WAIT."""
+    if not snapshots or snapshots[-1].tick < last_tick:
         return
     first, last = snapshots[0], snapshots[-1]
     elapsed_s = (last.boot_ns - first.boot_ns) / 1e9
     before = (
-        {} if first is last and first.tick else {match[5]: int(match[1]) for match, _ in _parse_owners(first)}
+        {} if first is last and last_tick else {match[5]: int(match[1]) for match, _ in _parse_owners(first)}
     )
     for match, line in _parse_owners(last):
         local, (peer, port) = addresses.split_address(match[2])[1], addresses.split_address(match[3])

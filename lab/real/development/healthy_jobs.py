@@ -50,7 +50,8 @@ def _waiting_schedulers(environment: LabEnvironment, rng: random.Random) -> Iter
 
 SCENARIOS = (
     Scenario(
-        "schedulers-in-turn", "healthy", "healthy", (), "Schedulers that wait for the lock of their leader, and a report.",
+        "schedulers-in-turn", "healthy", "healthy", (),
+        "Schedulers that wait for the lock of their leader, and a report.",
         _waiting_schedulers, needs=(POSTGRES, "redis-server"), software=("postgresql",),
     ),
 )  # fmt: skip
