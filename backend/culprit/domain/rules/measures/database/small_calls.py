@@ -32,9 +32,9 @@ class _Calls:
 def _find_calls(view: HostView, times: ServiceTimes, account: TimeAccount) -> _Calls | None:
     """Return the calls of a service. Each sends a segment, and ends a sleep of the caller.
 
-    So the lesser of these rates is an upper limit: a thread sleeps, and a host sends segments, for other reasons too. Of
-    the segments, the service has the part that its connections to peers have of all small ones. The host also sends the
-    answers of a local peer. An answer that comes before the caller sleeps does not count.
+    So the lesser of these rates is an upper limit: a thread sleeps, and a host sends segments, for other reasons too.
+    Of the segments, the service has the part that its connections to peers have of all small ones. The host also sends
+    the answers of a local peer. An answer that comes before the caller sleeps does not count.
     """
     out = [row for row in view.rows("tcp_waits") if row.text("direction") == "out"]
     mine = [row for row in out if row.text("pid") in account.service.pids]
