@@ -58,7 +58,8 @@ def _read_request_rate(view: HostView) -> tuple[float, tuple[Citation, ...]]:
     A request can be in several logs, so they are not added.
     """
     seconds = {(row.text("pid"), row.text("path")): row for row in view.rows("growing_logs")}
-    best, cites = 0.0, ()
+    best = 0.0
+    cites: tuple[Citation, ...] = ()
     for row in view.rows("answers"):
         log = seconds.get((row.text("pid"), row.text("path")))
         took = log.number("seconds") if log is not None else None
