@@ -32,7 +32,7 @@ _COLUMNS = (
 #: A listener is a candidate on a port that is registered for TLS (IANA), or where its program has a library of TLS in its
 #: memory; Node and Java have it inside. Databases have such a library and another protocol. A program that
 #: does not speak TLS gets one request that it cannot read. openssl continues after an error of verification and prints
-#: each: 9 not yet valid, 10 expired (with the date after it), 18 its own issuer (x509_vfy.h). Where one is 9 or 10,
+#: each: 9 not yet valid, 10 expired (with the date after it), 18 self-signed (x509_vfy.h). Where one is 9 or 10,
 #: connections are listed without a pause, because one that is refused lives for milliseconds. Different addresses and
 #: ports are clients. The host is checked too where a stage is about a service in a network namespace of its own.
 _SH = (
@@ -72,7 +72,7 @@ def parse_certificates(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Table `certificates`, one row for each listener that presented a certificate.
 
     `error` is 9 (not yet valid), 10 (expired) or 0, also of a certificate between it and its authority, and `limit` the
-    date. `own_issuer` is 1 where it is its own issuer. `clients` are connections of the three seconds after.
+    date. `own_issuer` is 1 where it is self-signed. `clients` are connections of the seconds after.
     """
     del context
     matching = field_lines.read_field_lines(parts, ("certificate", "looks"))

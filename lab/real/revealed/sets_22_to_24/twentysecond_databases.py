@@ -57,7 +57,7 @@ SCENARIOS = (
         software=("postgresql", "gunicorn", "nginx"),
     ),
     Scenario(
-        "yarn-orders", "development", "skeins-of-a-yarn-shop", ("database-hot-sql",),
+        "yarn-orders", "development", "skeins-of-a-yarn-shop", ("many-small-calls", "database-hot-sql"),
         "A release of a PHP shop reads what each row of a list refers to with statements of its own, hundreds a page.",
         _skeins_of_a_yarn_shop, needs=("mariadbd", "mariadb-install-db", "mariadb", "php-fpm8.2", "apache2"),
         seconds=10.0, software=("php-fpm", "mariadb", "apache2"),

@@ -175,6 +175,5 @@ CAUSES: tuple[Cause, ...] = (
             *("cpu-hot-function", "cpu-exhausted"),
         ),
         tested_by=("server_logs",),
-        proven_by=("each-product",),
     ),
 )

@@ -10,8 +10,9 @@ import yaml
 from culprit.domain.rules.evaluate import evaluate_rules
 from culprit.domain.rules.finding import Citation, Finding, MissingData
 from culprit.domain.rules.measures.application import requests as app_requests
+from culprit.domain.rules.ranking.rank import rank_causes
 from culprit.domain.rules.readings import take_reading
-from culprit.domain.rules.registry import RULES
+from culprit.domain.rules.registry import CAUSES, RULES
 from culprit.domain.rules.view import CollectorOutcome, HostView, ViewSeries
 from culprit.tests.domain.rules import test_seeds as steps
 
@@ -119,3 +120,15 @@ def test_the_slowest_route_counts() -> None:
         build_series("prom_service", (1001, 300.0), route="/report"),
     )
     assert throttled(*series_list).state == "matched"
+
+
+@pytest.mark.parametrize(
+    ("case", "expected"),
+    [("debian-12-expired", [("certificate-expired", "likely")]), ("debian-12-own-issuer", [])],
+)
+def test_expired_certificate_is_likely_unless_it_is_self_signed(
+    case: str, expected: list[tuple[str, str]]
+) -> None:
+    findings = evaluate_rules(RULES.values(), steps.view({"fixture": {"certificates": case}}))
+    ranking = rank_causes(findings, RULES, CAUSES)
+    assert [(item.cause, item.confidence) for item in ranking.causes] == expected

@@ -228,7 +228,7 @@ RULES: tuple[Rule, ...] = (
             "arrive at once are not counted.",
             "不服务于请求的任务的调用也计入；请求数取自请求最多的日志；立即到达的应答不计入。",
         ),
-        source="voluntary switches in /proc/PID/task/TID/status on both sides and Tcp OutSegs, the least of them; "
-        "statuses in logs; Little's law",
+        source="voluntary switches in /proc/PID/task/TID/status and Tcp OutSegs, the lesser of both; statuses in logs; "
+        "Little's law",
     ),
 )

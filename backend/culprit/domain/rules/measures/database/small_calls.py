@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from collectors.contract import Text
@@ -11,10 +10,10 @@ from culprit.domain.rules.finding import Citation, Measurement, Subject
 from culprit.domain.rules.measures.application.growth import read_sent_segments
 from culprit.domain.rules.measures.derived import Detail, cite_rows
 from culprit.domain.rules.measures.service_time.accounts import ServiceTimes, TimeAccount
-from culprit.domain.rules.measures.service_time.services import normalize_target
+from culprit.domain.rules.measures.service_time.services import normalize_target, sum_column
 from culprit.domain.rules.measures.service_time.shares import cite_time, read_accounts
 from culprit.domain.rules.rule import Measure
-from culprit.domain.rules.view import HostView, TableRow
+from culprit.domain.rules.view import HostView
 
 _THREADS = (("proc_threads",), ("tcp_waits",), ("snmp",))
 _NEEDS = (*_THREADS, ("server_logs",))
@@ -31,41 +30,26 @@ class _Calls:
 
 
 def _find_calls(view: HostView, times: ServiceTimes, account: TimeAccount) -> _Calls | None:
-    """Return the calls of a service. Each sends a segment, and ends a sleep of the caller and of the other side.
+    """Return the calls of a service. Each sends a segment, and ends a sleep of the caller.
 
-    So the least of these rates is an upper limit: a thread sleeps, and a host sends segments, for other reasons too.
-    An answer that comes before the caller sleeps does not count.
+    So the lesser of these rates is an upper limit: a thread sleeps, and a host sends segments, for other reasons too.
+    Of the segments, the service has the part that its connections to peers have of all small ones. The host also sends
+    the answers of a local peer. An answer that comes before the caller sleeps does not count.
     """
-    out = [
-        row
-        for row in view.rows("tcp_waits")
-        if row.text("direction") == "out" and row.text("pid") in account.service.pids
-    ]
-    sent = read_sent_segments(view)
-    threads: dict[str, list[TableRow]] = defaultdict(list)
-    for row in view.rows("threads"):
-        threads[row.text("pid")].append(row)
-    mine, per_s = _count_sleeps(threads, account.service.pids)
-    if not out or not mine or sent is None:
+    out = [row for row in view.rows("tcp_waits") if row.text("direction") == "out"]
+    mine = [row for row in out if row.text("pid") in account.service.pids]
+    sleepers = [row for row in view.rows("threads") if row.text("pid") in account.service.pids]
+    sent, short = read_sent_segments(view), sum_column(out, "short_segments")
+    if not mine or not sleepers or sent is None or not short:
         return None
-    most = max(out, key=lambda row: (row.number("short_segments") or 0.0, row.text("peer")))
+    most = max(mine, key=lambda row: (row.number("short_segments") or 0.0, row.text("peer")))
     peer = normalize_target(most.text("peer"))
     callee = times.services.find_by_target(peer)
-    others, answered = _count_sleeps(threads, callee.pids if callee is not None else ())
-    if callee is not None and not others:
-        return None
-    rates = [per_s, sent[0], *([answered] if others else ())]
+    segments = sent[0] * sum_column(mine, "short_segments") / short / (1 if callee is None else 2)
     place = tuple(sorted((*account.service.subject, ("dst", peer))))
-    cites = (*cite_time(account), *cite_rows([most], mine, others), sent[2])
-    return _Calls(place, callee.name if callee is not None else peer, min(rates), cites)
-
-
-def _count_sleeps(
-    threads: Mapping[str, Sequence[TableRow]], pids: Iterable[str]
-) -> tuple[list[TableRow], float]:
-    """Return the threads of processes, and how often they went to sleep per second."""
-    rows = [row for pid in sorted(pids) for row in threads.get(pid, ())]
-    return rows, sum(row.number("voluntary_per_s") or 0.0 for row in rows)
+    cites = (*cite_time(account), *cite_rows([most], sleepers), sent[2])
+    per_s = min(segments, sum_column(sleepers, "voluntary_per_s"))
+    return _Calls(place, callee.name if callee is not None else peer, per_s, cites)
 
 
 def _read_request_rate(view: HostView) -> tuple[float, tuple[Citation, ...]]:
@@ -74,7 +58,8 @@ def _read_request_rate(view: HostView) -> tuple[float, tuple[Citation, ...]]:
     A request can be in several logs, so they are not added.
     """
     seconds = {(row.text("pid"), row.text("path")): row for row in view.rows("growing_logs")}
-    best, cites = 0.0, ()
+    best = 0.0
+    cites: tuple[Citation, ...] = ()
     for row in view.rows("answers"):
         log = seconds.get((row.text("pid"), row.text("path")))
         took = log.number("seconds") if log is not None else None
