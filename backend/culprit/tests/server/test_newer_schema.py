@@ -148,8 +148,8 @@ def test_downgrade_command_is_refused_with_what_to_do(config):
 
 
 def test_backup_and_restore_stop_with_a_message_at_newer_tables(config, set_revision, tmp_path):
-    made = run_command("-m", "culprit.server.backup", "make", str(tmp_path / "a.culprit-backup"))
-    assert made.returncode == 0, made.stderr
+    result = run_command("-m", "culprit.server.backup", "make", str(tmp_path / "a.culprit-backup"))
+    assert result.returncode == 0, result.stderr
     set_revision(NEWER)
     before = read_rows(config.database_url)
     for command in (("make", tmp_path / "b.culprit-backup"), ("restore", tmp_path / "a.culprit-backup")):
