@@ -27,6 +27,7 @@ from culprit.infra.settings import get_settings
 from culprit.jobs import registry
 from culprit.jobs.notifications.send_annotation import sync_annotations
 from culprit.jobs.system.check_files import CheckStoppedError, check_slice
+from culprit.jobs.system.clock_steps import DatabaseClock
 from culprit.jobs.system.fire_schedules import start_all_due
 from culprit.jobs.system.heartbeats import record_heartbeat, remove_heartbeat, touch_alive_file
 from culprit.jobs.system.sweep import run_sweep
@@ -75,6 +76,7 @@ class Scheduler:
     def __init__(self, db: Database, redis: Redis) -> None:
         self.db = db
         self.redis = redis
+        self.clock = DatabaseClock()
         self.name = f"scheduler@{socket.gethostname()}:{os.getpid()}"
         self._paused_until = 0.0
         self._heartbeat_at = 0.0
@@ -122,7 +124,7 @@ class Scheduler:
             self._heartbeat_at = now
 
     def _sweep(self) -> None:
-        run_sweep(self.db, self.redis, get_event_publisher())
+        run_sweep(self.db, self.redis, get_event_publisher(), self.clock)
 
     def _fire_schedules(self) -> None:
         start_all_due(self.db, artifact_store(), self.name)

@@ -62,6 +62,15 @@ def enqueue_pending(redis: Redis, pending: list[tuple[str, UUID]]) -> int:
     return sent
 
 
+def forget_messages(redis: Redis) -> None:
+    """Delete the records of recent messages, so that the next sweep repeats those that wait in no queue."""
+    try:
+        for key in redis.scan_iter("enqueued:*", count=1000):
+            redis.delete(key)
+    except (RedisError, OSError) as error:
+        log.warning("broker_away", error=type(error).__name__)
+
+
 def _parse_message(message: bytes) -> tuple[str, UUID] | None:
     """Return job name and row ID of a message of kombu (a JSON object with a base64 body), or None for others."""
     try:
