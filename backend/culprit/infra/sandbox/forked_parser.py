@@ -57,7 +57,7 @@ def supervise_parser(job: Message, line: Line) -> None:
     if parser == 0:
         _become_parser(job, os.getppid())
     handle = os.pidfd_open(parser)
-    if handle not in select.select([handle, line], [], [])[0]:
+    if handle not in select.select([handle, line.fileno()], [], [])[0]:
         os.kill(parser, signal.SIGKILL)
     _, status = os.waitpid(parser, 0)
     line.send({"code": os.waitstatus_to_exitcode(status)})

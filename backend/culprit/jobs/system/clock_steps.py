@@ -66,17 +66,17 @@ class DatabaseClock:
 def shift_moments(session: Session, step: timedelta) -> None:
     """Move the moments of unfinished work by `step`; none becomes later than one that is written now."""
     lease_end, latest_start = _now() + get_lease_duration(), _now() + timedelta(seconds=MAX_PAUSE_S)
-    changes: list[tuple[type[Any], str, dict[InstrumentedAttribute[Any], ColumnElement[Any]]]] = [
+    changes: list[tuple[type[Any], str, dict[InstrumentedAttribute[Any], ColumnElement[Any]]]]
+    changes = [
         (Run, "running", {Run.lease_until: lease_end, Run.heartbeat_at: _now(), Run.queued_at: _now()}),
         (Run, "ingesting", {Run.heartbeat_at: _now()}),
         (Run, "queued", {Run.queued_at: _now(), Run.not_before: latest_start}),
         (Watcher, "watching", {Watcher.lease_until: lease_end, Watcher.heartbeat_at: _now()}),
         (Preflight, "queued", {Preflight.at: _now()}),
         (Preflight, "running", {Preflight.at: _now()}),
-        *(
-            (table, "running", {table.started_at: _now()})
-            for table in (Profile, ProfileComparison, FunctionDisassembly)
-        ),
+        (Profile, "running", {Profile.started_at: _now()}),
+        (ProfileComparison, "running", {ProfileComparison.started_at: _now()}),
+        (FunctionDisassembly, "running", {FunctionDisassembly.started_at: _now()}),
     ]
     for table, state, limits in changes:
         values = {column: _shift(column, step, limit) for column, limit in limits.items()}

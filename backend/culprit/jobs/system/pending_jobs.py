@@ -71,7 +71,7 @@ def forget_messages(redis: Redis) -> None:
         log.warning("broker_away", error=type(error).__name__)
 
 
-def _parse_message(message: bytes) -> tuple[str, UUID] | None:
+def _parse_message(message: bytes | str) -> tuple[str, UUID] | None:
     """Return job name and row ID of a message of kombu (a JSON object with a base64 body), or None for others."""
     try:
         envelope = json.loads(message)
