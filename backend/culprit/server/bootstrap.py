@@ -39,6 +39,7 @@ from culprit.hosts import credentials
 from culprit.hosts.schemas import CredentialSpec
 from culprit.hosts.service import parse_public_key
 from culprit.infra.db.clock import utc_now
+from culprit.infra.db.schema_version import refuse_newer_schema
 from culprit.infra.db.session import get_database
 from culprit.infra.db.unit_of_work import unit_of_work
 from culprit.infra.models.accounts.api_token import ApiToken
@@ -219,6 +220,7 @@ def main(argv: list[str]) -> int:
         "--login-link", metavar="NAME", help="print a login link for this account, nothing else"
     )
     args = parser.parse_args(argv)
+    refuse_newer_schema()
     if args.login_link is not None:
         link = create_login_link(get_settings(), args.login_link)
         if link is None:

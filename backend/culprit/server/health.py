@@ -16,10 +16,11 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from culprit.infra.db.clock import utc_now
+from culprit.infra.db.schema_version import get_head_revision, read_revision
 from culprit.infra.db.session import Database
 from culprit.infra.sandbox.confinement import get_sandbox
-from culprit.infra.settings import REPOSITORY, Settings
-from culprit.server.queries import load_heartbeats, read_revision
+from culprit.infra.settings import Settings
+from culprit.server.queries import load_heartbeats
 
 router = APIRouter(include_in_schema=False)
 MAX_HEARTBEAT_AGE = timedelta(seconds=60)
@@ -30,12 +31,6 @@ CHECKED = {name.replace("-", "_"): name for name in BACKGROUND}
 Part = dict[str, Any]
 SignsOfLife = dict[str, dict[str, Any]]
 log = structlog.get_logger("culprit.server.health")
-
-
-def get_head_revision() -> str:
-    """Return the newest migration in this checkout: file names begin with its number."""
-    files = sorted((REPOSITORY / "migrations" / "versions").glob("[0-9]*_*.py"))
-    return files[-1].name.split("_", 1)[0] if files else ""
 
 
 @router.get("/healthz")

@@ -19,10 +19,11 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from culprit.infra.artifacts.store import StoreSpace
+from culprit.infra.db.schema_version import get_head_revision, read_revision
 from culprit.infra.db.session import Database
 from culprit.infra.settings import Settings
 from culprit.server import queries
-from culprit.server.health import BACKGROUND, MAX_HEARTBEAT_AGE, get_head_revision, is_serving
+from culprit.server.health import BACKGROUND, MAX_HEARTBEAT_AGE, is_serving
 
 router = APIRouter(include_in_schema=False)
 QUEUES = ("ssh", "parse", "default")
@@ -105,7 +106,7 @@ def read_database(
     yield build_gauge(
         "clock_difference_seconds", "Difference of the clocks of API and database", [("", off_s)]
     )
-    current = queries.read_revision(connection) == get_head_revision()
+    current = read_revision(connection) == get_head_revision()
     yield build_gauge("migrations_current", "Whether the tables fit the program", [("", current)])
     if not current:
         return

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, extract, func, select, text
+from sqlalchemy import Connection, extract, func, select
 from sqlalchemy.orm import Session
 
 from culprit.captures.locks import is_due
@@ -93,14 +93,6 @@ def read_clock(connection: Connection) -> datetime:
     """Return the time of the database server."""
     at: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
     return at
-
-
-def read_revision(connection: Connection) -> str | None:
-    """Return the migration of the database, or None without tables."""
-    if connection.execute(text("SELECT to_regclass('alembic_version')")).scalar() is None:
-        return None
-    revision = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
-    return str(revision) if revision is not None else None
 
 
 def read_oldest_wait(connection: Connection) -> tuple[int, timedelta | None]:

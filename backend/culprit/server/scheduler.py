@@ -20,12 +20,14 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from culprit.infra import logging
 from culprit.infra.artifacts.store import artifact_store
+from culprit.infra.db.schema_version import NewerSchemaError, check_schema
 from culprit.infra.db.session import Database, get_database
 from culprit.infra.event_stream import get_event_publisher
 from culprit.infra.settings import get_settings
 from culprit.jobs import registry
 from culprit.jobs.notifications.send_annotation import sync_annotations
 from culprit.jobs.system.check_files import CheckStoppedError, check_slice
+from culprit.jobs.system.clock_steps import DatabaseClock
 from culprit.jobs.system.fire_schedules import start_all_due
 from culprit.jobs.system.heartbeats import record_heartbeat, remove_heartbeat, touch_alive_file
 from culprit.jobs.system.sweep import run_sweep
@@ -74,10 +76,12 @@ class Scheduler:
     def __init__(self, db: Database, redis: Redis) -> None:
         self.db = db
         self.redis = redis
+        self.clock = DatabaseClock()
         self.name = f"scheduler@{socket.gethostname()}:{os.getpid()}"
         self._paused_until = 0.0
         self._heartbeat_at = 0.0
         self._annotations_at = 0.0
+        self._is_schema_checked = False
 
     def run(self, stop: threading.Event) -> None:
         """Run a round every TICK_S seconds until `stop`."""
@@ -89,7 +93,7 @@ class Scheduler:
 
     def tick(self) -> None:
         """Run one round. A failed step does not stop the others; a database outage pauses all of them."""
-        steps: list[Callable[[], None]] = [self._record_heartbeat]
+        steps: list[Callable[[], None]] = [self._check_schema, self._record_heartbeat]
         if time.monotonic() >= self._paused_until:
             steps += [self._sweep, self._fire_schedules, self._sync_annotations]
         for step in steps:
@@ -102,6 +106,16 @@ class Scheduler:
             except Exception as error:
                 log.error("scheduler_step_failed", step=step.__name__, exc_info=error)
 
+    def _check_schema(self) -> None:
+        """End this process if the tables are newer; repeated until the database has answered once."""
+        if self._is_schema_checked:
+            return
+        try:
+            check_schema(self.db)
+        except NewerSchemaError as error:
+            raise SystemExit(str(error)) from None
+        self._is_schema_checked = True
+
     def _record_heartbeat(self) -> None:
         now = time.monotonic()
         if now - self._heartbeat_at > HEARTBEAT_EVERY_S:
@@ -110,7 +124,7 @@ class Scheduler:
             self._heartbeat_at = now
 
     def _sweep(self) -> None:
-        run_sweep(self.db, self.redis, get_event_publisher())
+        run_sweep(self.db, self.redis, get_event_publisher(), self.clock)
 
     def _fire_schedules(self) -> None:
         start_all_due(self.db, artifact_store(), self.name)

@@ -25,6 +25,7 @@ from culprit.evidence.events import endpoints as events
 from culprit.hosts.demo.endpoints import DemoLoad
 from culprit.incidents.reports import public as reports
 from culprit.infra import logging
+from culprit.infra.db.schema_version import refuse_newer_schema
 from culprit.infra.db.session import Database
 from culprit.infra.settings import Settings, get_settings
 from culprit.jobs import registry
@@ -79,6 +80,7 @@ def build_operation_id(route: APIRoute) -> str:
 def create_app(input_settings: Settings | None = None) -> FastAPI:
     """Return the application over one database. Tests create several."""
     config = input_settings or get_settings()
+    refuse_newer_schema(config)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import socket
 import sys
 import threading
@@ -29,6 +30,7 @@ from culprit.analysis.playbooks.library import load_catalog
 from culprit.captures.uploads import locks as claims
 from culprit.domain.messages.collector_messages import register_collector_messages
 from culprit.infra import logging
+from culprit.infra.db.schema_version import NewerSchemaError, check_schema, refuse_newer_schema
 from culprit.infra.db.session import Database, get_database
 from culprit.infra.sandbox.confinement import get_sandbox
 from culprit.infra.settings import get_settings
@@ -220,8 +222,8 @@ class HeartbeatStep(PeriodicStep):
         """Record the first heartbeat and log the sandbox."""
         self.process_name = f"worker@{socket.gethostname()}:{os.getpid()}"
         self.detail = {"queues": sorted(worker.app.amqp.queues.consume_from), "room": worker.concurrency}
-        touch_alive_file()
-        self._store_heartbeat(record_heartbeat, self.detail)
+        self.is_schema_checked = False
+        self.run_once()
         sandbox = get_sandbox()
         level = log.warning if sandbox.mode == "none" else log.info
         level("sandbox_chosen", sandbox=sandbox.describe())
@@ -229,7 +231,18 @@ class HeartbeatStep(PeriodicStep):
     def run_once(self) -> None:
         """Record a heartbeat. The file serves the health check of a container, which must not need the database."""
         touch_alive_file()
-        self._store_heartbeat(record_heartbeat, self.detail)
+        try:
+            self._store_heartbeat(self._record_checked, self.detail)
+        except NewerSchemaError as error:
+            log.error("schema_newer", message=str(error))
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    def _record_checked(self, db: Database, name: str, detail: Any) -> None:
+        """Record a heartbeat, the first time after a check of the tables. Raises NewerSchemaError."""
+        if not self.is_schema_checked:
+            check_schema(db)
+            self.is_schema_checked = True
+        record_heartbeat(db, name, detail)
 
     def stop(self, worker: Any) -> None:
         """Remove the heartbeat."""
@@ -306,6 +319,7 @@ def build_worker_arguments(kind: str) -> list[str]:
 
 def main(kind: str) -> None:
     """Run a worker of one kind, `ssh` or `parse`, until it is stopped."""
+    refuse_newer_schema()
     make_app().worker_main(build_worker_arguments(kind))
 
 

@@ -6,8 +6,8 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from culprit.infra.db.schema_version import get_head_revision
 from culprit.infra.models.base import Base
-from culprit.server import health
 from culprit.tests.conftest import alembic_config
 from sqlalchemy import text
 from sqlalchemy.engine import Engine
@@ -106,4 +106,4 @@ def test_migrations_match_the_models(empty: tuple[str, Engine]) -> None:
 
 def test_revisions_are_linear_and_health_reports_head() -> None:
     script = ScriptDirectory.from_config(alembic_config("postgresql://nowhere"))
-    assert script.get_heads() == [health.get_head_revision()]
+    assert script.get_heads() == [get_head_revision()]

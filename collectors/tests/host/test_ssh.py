@@ -6,9 +6,10 @@ import contextlib
 import os
 import random
 import signal
+import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,9 @@ pytestmark = [
     pytest.mark.long(50),
     pytest.mark.skipif(os.geteuid() != 0, reason="hosts with private directories need root"),
 ]
+
+#: How many aborts `test_storm_of_500` makes, in steps of 20.
+ABORT_COUNT = "CULPRIT_TEST_ABORTS"
 
 LONG = [
     script("stubborn", STUBBORN, seconds=60),
@@ -62,6 +66,15 @@ def session(host: LabHost) -> int:
     """The pid of the sshd process of the only session."""
     (pid,) = [pid for pid, text in host.processes() if text.startswith("sshd: ") and "priv" not in text][:1]
     return pid
+
+
+def find_roles(host: LabHost) -> dict[str, int]:
+    """The pids of the shells of the only run, by what they do: main and guard, once they are written down."""
+    for directory in ("/dev/shm", "/var/tmp"):
+        for manifest in host.path(directory).glob("culprit-*/manifest"):
+            lines = [line.split() for line in manifest.read_text().splitlines()]
+            return {line[0]: int(line[1]) for line in lines if line[0:1] in (["main"], ["guard"])}
+    return {}
 
 
 def test_whole_run(host: LabHost, room: Room) -> None:
@@ -113,6 +126,85 @@ def test_client_stopped(host: LabHost, long_run: Live) -> None:
     long_run.end()
 
 
+def test_stopped_main_shell_ends_with_its_client(host: LabHost, long_run: Live) -> None:
+    os.kill(find_roles(host)["main"], signal.SIGSTOP)
+    long_run.process.kill()
+    clean(host, 20)
+    long_run.end()
+
+
+def test_stopped_guard_ends_the_run_when_it_continues(host: LabHost, long_run: Live) -> None:
+    """Only the guard watches the client, so that nothing ends while it is stopped."""
+    guard = find_roles(host)["guard"]
+    os.kill(guard, signal.SIGSTOP)
+    long_run.process.kill()
+    assert not wait_for(lambda: not strangers(host), 3)
+    os.kill(guard, signal.SIGCONT)
+    clean(host, 20)
+    long_run.end()
+
+
+MEMORY = Path("/sys/fs/cgroup/memory")
+#: `tail` keeps what has no end of line: it needs all memory of its group, until the kernel kills it.
+HUNGRY = "while :; do head -c 400000000 /dev/zero | tail >/dev/null; done"
+
+
+@pytest.fixture
+def poor_host(lab: Lab) -> Iterator[tuple[LabHost, Path]]:
+    """A host whose sessions have 32 MB of memory together with a program that needs all of it again and again.
+
+    The kernel kills that program first, so that a login is possible at all.
+    """
+    group = MEMORY / f"culprit-test-{os.getpid()}-{time.monotonic_ns()}"
+    group.mkdir()
+    host = lab.start(group.name)
+    members, limit = group / "cgroup.procs", group / "memory.limit_in_bytes"
+    limit.write_text(str(32 << 20))
+    members.write_text(str(host.process.pid))
+    with subprocess.Popen(
+        ["/bin/sh", "-c", f"echo 900 >/proc/self/oom_score_adj; echo $$ >{members}; {HUNGRY}"],
+        start_new_session=True,
+        stderr=subprocess.DEVNULL,
+    ) as hungry:
+        yield host, group
+        os.killpg(hungry.pid, signal.SIGKILL)
+    host.stop()
+    lab.hosts.remove(host)
+    assert wait_for(lambda: not members.read_text(), 10)
+    group.rmdir()
+
+
+def count_kills(group: Path) -> int:
+    """How many processes the kernel killed in a memory control group."""
+    lines = dict(line.split() for line in (group / "memory.oom_control").read_text().splitlines())
+    return int(lines["oom_kill"])
+
+
+@pytest.mark.skipif(
+    not (MEMORY / "memory.limit_in_bytes").exists(), reason="no memory controller of version 1"
+)
+@pytest.mark.parametrize("moment", [0.2, 2.0])
+@pytest.mark.parametrize("abort", ["client killed", "canceled"])
+def test_abort_without_memory_leaves_nothing(
+    poor_host: tuple[LabHost, Path], room: Room, moment: float, abort: str
+) -> None:
+    """The limit is hit while the run works, and while it is aborted."""
+    host, group = poor_host
+    live = Live(LONG, limits(room.limits().run), login=host.ssh())
+    live.until("progress stat running")
+    before = count_kills(group)
+    time.sleep(moment)
+    with contextlib.suppress(OSError, ValueError):
+        if abort == "canceled":
+            live.send_line("cancel")
+        else:
+            live.process.kill()
+    clean(host, 20)
+    assert count_kills(group) > before
+    live.process.kill()
+    live.end()
+
+
 def test_exit_status_comes_after_the_cleaning(host: LabHost, room: Room) -> None:
     for _ in range(3):
         live = Live([script("words", "echo words")], limits(room.limits().run), login=host.ssh())
@@ -142,16 +234,9 @@ def _kill_role(role: str) -> Callable[[LabHost, Live], None]:
         """Once both have written down who they are. Earlier, the next run sweeps: see test_lease."""
         end = time.monotonic() + 15
         while time.monotonic() < end:
-            for manifest in (
-                *host.path("/dev/shm").glob("culprit-*/manifest"),
-                *host.path("/var/tmp").glob("culprit-*/manifest"),
-            ):
-                roles = dict(
-                    line.split(maxsplit=1) for line in manifest.read_text().splitlines() if " " in line
-                )
-                if "guard" in roles:
-                    os.kill(int(roles[role].split()[0]), signal.SIGKILL)
-                    return
+            if "guard" in (roles := find_roles(host)):
+                os.kill(roles[role], signal.SIGKILL)
+                return
             time.sleep(0.05)
 
     act.__qualname__ = f"kill_{role}"
@@ -222,9 +307,9 @@ def test_storm_of_20(lab: Lab) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(5))
-def test_storm_of_100(lab: Lab, seed: int) -> None:
-    """A hundred, twenty at a time."""
+@pytest.mark.parametrize("seed", range(int(os.environ.get(ABORT_COUNT, "500")) // 20))
+def test_storm_of_500(lab: Lab, seed: int) -> None:
+    """Twenty at a time, together as many as `CULPRIT_TEST_ABORTS`."""
     left = storm(lab, 20, seed=100 + seed, seconds=20)
     assert not left, "\n".join(left)
 

@@ -13,6 +13,8 @@ from typing import Literal
 MAX_WORKER_LOSSES = 3
 MAX_HOST_FAILURES = 2
 HOST_PAUSE_S = 60.0
+#: The longest pause before a run is repeated.
+MAX_PAUSE_S = HOST_PAUSE_S * 2.0 ** (MAX_HOST_FAILURES - 1)
 UNREPEATABLE_TIERS = frozenset({"deep", "ptrace"})
 
 Side = Literal["worker", "host", "user"]

@@ -7,9 +7,12 @@ collectors are kept.
 
 from __future__ import annotations
 
+import atexit
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from uuid import UUID
 
@@ -23,7 +26,15 @@ from culprit.evidence.parsing.queries import list_collectors, list_latest_artifa
 from culprit.infra.artifacts.blob_files import ArtifactAlteredError, ArtifactMissingError
 from culprit.infra.artifacts.store import ArtifactStore
 from culprit.infra.models.captures.run_collector import RunCollector
-from culprit.infra.sandbox.process import SandboxExit, SandboxLimits, is_output, open_output, run_in_sandbox
+from culprit.infra.sandbox.fork_server import ForkServer
+from culprit.infra.sandbox.process import (
+    SandboxExit,
+    SandboxLimits,
+    is_output,
+    make_parser_server,
+    open_output,
+    run_in_sandbox,
+)
 from culprit.json_types import Json
 
 MODULE = parse_collectors.__name__
@@ -164,6 +175,7 @@ def parse_all(work: ParseWork, directory: Path, limits: SandboxLimits) -> None:
             directory,
             limits,
             inputs=[part["path"] for job in batch for part in job.request["parts"].values()],
+            server=_get_parser_server(os.getpid()),
         )
         work.clock = _load_clock(directory) or work.clock
         read = [job for job in batch if is_output(directory / f"{job.index}.json")]
@@ -177,6 +189,14 @@ def parse_all(work: ParseWork, directory: Path, limits: SandboxLimits) -> None:
             if crashed.crashes >= MAX_CRASHES:
                 waiting.remove(crashed)
                 work.results.append(_mark_crashed(crashed, ended, limits))
+
+
+@lru_cache(maxsize=1)
+def _get_parser_server(_owner: int) -> ForkServer:
+    """Return the server of the process `_owner`; a forked process does not use that of its parent."""
+    server = make_parser_server([MODULE])
+    atexit.register(server.stop)
+    return server
 
 
 def _load_clock(directory: Path) -> Json | None:

@@ -22,7 +22,7 @@ import stat
 import struct
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +83,8 @@ def drop_rights(mode: confinement.Mode, abi: int, has_filter: bool, programs: Se
         libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET)
     if mode == "uid":
         _drop_user(confinement.FIRST_UID + os.getpid())
+        # The kernel clears this with every change of the account.
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.geteuid() == 0:
         _drop_capabilities(libc, keep=1 << _CAP_DAC_READ_SEARCH if mode == "landlock" else 0)
     libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
@@ -129,14 +131,13 @@ def _drop_capabilities(libc: ctypes.CDLL, keep: int) -> None:
         raise OSError(ctypes.get_errno(), "cannot drop capabilities")
 
 
-def main() -> int:
-    """Read the request, drop rights, import the module and run it."""
-    order: dict[str, Any] = json.load(sys.stdin)
+def run_request(module: str, order: Mapping[str, Any]) -> int:
+    """Drop the rights of this process, import the module and run it; return the exit code."""
     apply_limits(order["limits"], order["parent"], len(order["inputs"]))
     inputs.open_early(order["inputs"])
     drop_rights(order["mode"], order["abi"], order["has_filter"], order["programs"])
     try:
-        importlib.import_module(sys.argv[1]).main(order["request"])
+        importlib.import_module(module).main(order["request"])
     except MemoryError:
         return OUT_OF_MEMORY
     except OSError as error:
@@ -147,6 +148,6 @@ def main() -> int:
 
 if __name__ == "__main__":
     # Skip the shutdown of the interpreter, which may itself run out of memory.
-    code = main()
+    code = run_request(sys.argv[1], json.load(sys.stdin))
     sys.stdout.flush()
     os._exit(code)

@@ -61,6 +61,11 @@ class Line:
         except OSError as error:
             raise HangupError from error
 
+    def close_writing(self) -> None:
+        """Close this direction only, so that the other end notices it and can still answer."""
+        with contextlib.suppress(OSError):
+            self.sock.shutdown(socket.SHUT_WR)
+
     def receive(self, timeout_s: float | None) -> Message | None:
         """Return the next message, or None after `timeout_s`. Raises HangupError."""
         while True:
@@ -119,9 +124,22 @@ class Child:
 class ForkServer:
     """Handle of the worker on its fork server. Starts the server at the first use, and again if it died."""
 
-    def __init__(self, programs: Sequence[str]) -> None:
-        """Set the `programs`: functions as `package.module:function`, called as `function(job, line)`."""
+    def __init__(
+        self,
+        programs: Sequence[str],
+        *,
+        imports: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """Set the `programs`: functions as `package.module:function`, called as `function(job, line)`.
+
+        Args:
+            imports: further modules that the server imports before it forks.
+            environment: environment of the server and its children; without it, that of the worker.
+        """
         self.programs = tuple(programs)
+        self.imports = tuple(imports)
+        self.environment = environment
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
@@ -140,15 +158,20 @@ class ForkServer:
             self._process = subprocess.Popen(
                 [
                     sys.executable,
+                    # The paths in PYTHONPATH are complete.
+                    "-P",
+                    "-s",
                     "-m",
                     "culprit.infra.sandbox.fork_server",
                     str(theirs.fileno()),
                     *self.programs,
+                    *self.imports,
                 ],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
-                env={
+                env=self.environment
+                or {
                     **os.environ,
                     "OPENBLAS_NUM_THREADS": "1",
                     "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
@@ -268,10 +291,16 @@ def load_program(name: str) -> Program:
 
 
 def main(descriptor: int, names: Sequence[str]) -> None:
-    """Import everything, freeze it so that garbage collection does not touch shared pages, and serve."""
+    """Import everything, freeze it so that garbage collection does not touch shared pages, and serve.
+
+    Args:
+        names: programs as `package.module:function`, and modules to import.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     faulthandler.register(signal.SIGUSR1)  # `kill -USR1` shows where a child hangs
-    programs = [load_program(name) for name in names]
+    programs = [load_program(name) for name in names if ":" in name]
+    for name in names:
+        importlib.import_module(name.partition(":")[0])
     gc.collect()
     gc.freeze()
     with socket.socket(fileno=descriptor) as control:

@@ -1,6 +1,7 @@
 """The job that parses the artifacts of a run into series, events, tables and profiles.
 
-It may run twice, and again later with newer parsers, replacing the earlier results in one transaction.
+A second message changes nothing while the first worker renews its lease. The job may run again later with newer
+parsers, replacing the earlier results in one transaction.
 Parsing runs in a sandboxed child. A child that dies (out of memory, too slow, a bug) affects the collector
 that it was parsing: that collector is parsed once more alone, and then is `unreadable` with the reason. The
 results of the others are stored.
@@ -8,12 +9,17 @@ results of the others are stored.
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from uuid import UUID
 
 import structlog
-from sqlalchemy import func, update
-from sqlalchemy.exc import DataError
+from sqlalchemy import and_, func, update
+from sqlalchemy.exc import DataError, DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from culprit.captures.locks import get_lease_duration
 from culprit.evidence.parsing.parse_run import (
     LIMITS,
     MAX_ATTEMPTS,
@@ -29,7 +35,7 @@ from culprit.infra.db.unit_of_work import unit_of_work
 from culprit.infra.models.captures.run import Run
 from culprit.infra.sandbox.process import create_workspace
 from culprit.infra.settings import get_settings
-from culprit.jobs.ingest.queries import has_removed_data, pending_ingests
+from culprit.jobs.ingest.queries import has_removed_data, is_unread, pending_ingests
 from culprit.jobs.ingest.store_run import store_run
 from culprit.jobs.job import Job
 
@@ -48,7 +54,8 @@ def ingest_run(run_id: UUID, *, again: bool = False) -> str | None:
     if work is None:
         return None
     with create_workspace(get_settings().home / "work") as directory:
-        parse_all(work, directory, LIMITS)
+        with _renew_lease(db, run_id):
+            parse_all(work, directory, LIMITS)
         return _store_results(db, work, again=again)
 
 
@@ -89,11 +96,13 @@ def _start_ingest(db: Database, blobs: ArtifactStore, run_id: UUID, again: bool)
     with unit_of_work(db.sessions) as session:
         if again and has_removed_data(session, run_id):
             return None  # deleted artifacts cannot be parsed again, and their earlier results would be lost
-        run_done = RUN_DONE if again else ("ingesting",)
+        is_due = Run.state.in_(RUN_DONE) if again else and_(Run.state == "ingesting", is_unread())
         row = session.execute(
             update(Run)
-            .where(Run.id == run_id, Run.state.in_(run_done))
-            .values(ingest_attempts=1 if again else Run.ingest_attempts + 1, heartbeat_at=func.now())
+            .where(Run.id == run_id, is_due)
+            .values(
+                ingest_attempts=1 if again else Run.ingest_attempts + 1, heartbeat_at=func.clock_timestamp()
+            )
             .returning(Run.fence, Run.clock, Run.facts, Run.ingest_attempts)
             .execution_options(synchronize_session=False)
         ).first()
@@ -102,6 +111,33 @@ def _start_ingest(db: Database, blobs: ArtifactStore, run_id: UUID, again: bool)
         work = ParseWork(run_id, row.fence, row.clock, row.facts or {})
         collect_parse_jobs(session, blobs, work, is_abandoned=row.ingest_attempts > MAX_ATTEMPTS)
         return work
+
+
+@contextmanager
+def _renew_lease(db: Database, run_id: UUID) -> Iterator[None]:
+    """Send heartbeats of the run from a thread, so that another worker parses it soon after this one is lost."""
+    stopping = threading.Event()
+
+    def repeat() -> None:
+        while not stopping.wait(get_lease_duration().total_seconds() / 3):
+            try:
+                with unit_of_work(db.sessions) as session:
+                    session.execute(
+                        update(Run)
+                        .where(Run.id == run_id, Run.state == "ingesting")
+                        .values(heartbeat_at=func.clock_timestamp())
+                        .execution_options(synchronize_session=False)
+                    )
+            except (DBAPIError, PoolTimeout) as error:
+                log.warning("database_away", error=type(error).__name__)
+
+    thread = threading.Thread(target=repeat, name="parse-lease", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        thread.join()
 
 
 RUN_DONE = ("done", "partial", "failed", "canceled", "expired")

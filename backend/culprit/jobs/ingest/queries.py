@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -11,6 +10,7 @@ from sqlalchemy import ColumnElement, Row, Select, and_, exists, func, not_, or_
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session
 
+from culprit.captures.locks import get_lease_duration
 from culprit.evidence.symbols.queries import is_fetch_pending
 from culprit.infra.models.captures.run import Run
 from culprit.infra.models.captures.run_collector import RunCollector
@@ -23,15 +23,17 @@ from culprit.infra.models.evidence.series_day import SeriesDay
 from culprit.infra.models.system.removal import Removal
 from culprit.jobs.ingest.locks import STALE_AFTER, Build
 
-#: Age of a parse without progress after which the run is parsed again.
-READ_AGAIN_AFTER = timedelta(seconds=120)
 _now = func.clock_timestamp
+
+
+def is_unread() -> ColumnElement[bool]:
+    """Return the condition that no worker parses a run: none began, or the last one sent no heartbeat for a lease."""
+    return or_(Run.ingest_attempts == 0, Run.heartbeat_at < _now() - get_lease_duration())
 
 
 def pending_ingests() -> Select[UUID]:
     """Select the runs whose artifacts were not read yet."""
-    unread = or_(Run.ingest_attempts == 0, Run.heartbeat_at < _now() - READ_AGAIN_AFTER)
-    return select(Run.id).where(Run.state == "ingesting", unread)
+    return select(Run.id).where(Run.state == "ingesting", is_unread())
 
 
 def pending_fetches(collector: str) -> Select[UUID]:

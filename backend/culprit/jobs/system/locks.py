@@ -43,13 +43,17 @@ def lock_due_check(session: Session, before: datetime, altered_before: datetime)
     return None
 
 
-def lock_expired_runs(session: Session, limit: int) -> Sequence[Run]:
-    """Return running runs whose lease has expired, locked."""
-    query = select(Run).where(Run.state == "running", Run.lease_until < _now()).order_by(Run.lease_until)
+def lock_expired_runs(session: Session, limit: int, latest: datetime | None = None) -> Sequence[Run]:
+    """Return running runs whose lease has expired, locked; with `latest`, it has expired before that time."""
+    at = _now() if latest is None else func.least(_now(), latest)
+    query = select(Run).where(Run.state == "running", Run.lease_until < at).order_by(Run.lease_until)
     return session.scalars(query.limit(limit).with_for_update(of=Run, key_share=True, skip_locked=True)).all()
 
 
-def lock_stale_queued_runs(session: Session, age: timedelta, limit: int) -> Sequence[Run]:
-    """Return runs that have been queued longer than `age`, locked."""
-    query = select(Run).where(Run.state == "queued", Run.queued_at < _now() - age).order_by(Run.queued_at)
+def lock_stale_queued_runs(
+    session: Session, age: timedelta, limit: int, latest: datetime | None = None
+) -> Sequence[Run]:
+    """Return runs that have been queued longer than `age`, locked; with `latest`, at that time."""
+    at = _now() if latest is None else func.least(_now(), latest)
+    query = select(Run).where(Run.state == "queued", Run.queued_at < at - age).order_by(Run.queued_at)
     return session.scalars(query.limit(limit).with_for_update(of=Run, key_share=True, skip_locked=True)).all()

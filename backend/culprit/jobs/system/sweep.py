@@ -7,7 +7,7 @@ repeated message does nothing.
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -34,8 +34,9 @@ from culprit.infra.models.hosts.preflight import Preflight
 from culprit.infra.models.notifications.grafana_annotation import GrafanaAnnotation
 from culprit.infra.models.notifications.notification import Notification
 from culprit.infra.models.system.storage_check import StorageCheck
+from culprit.jobs.system.clock_steps import DatabaseClock
 from culprit.jobs.system.locks import lock_expired_runs, lock_stale_queued_runs
-from culprit.jobs.system.pending_jobs import enqueue_pending, list_pending_jobs
+from culprit.jobs.system.pending_jobs import enqueue_pending, forget_messages, list_pending_jobs
 from culprit.jobs.system.queries import (
     has_recent_measurement,
     select_old_alerts,
@@ -55,12 +56,23 @@ log = structlog.get_logger("culprit.sweep")
 _now = func.clock_timestamp
 
 
-def run_sweep(db: Database, redis: Redis, publisher: EventPublisher) -> None:
-    """Run all steps once. Raises DBAPIError while the database is unreachable."""
+def run_sweep(
+    db: Database, redis: Redis, publisher: EventPublisher, clock: DatabaseClock | None = None
+) -> None:
+    """Run all steps once. With `clock`, absorb steps of the database's clock first.
+
+    Raises DBAPIError while the database is unreachable.
+    """
+    latest = None
+    if clock is not None:
+        with unit_of_work(db.sessions) as session:
+            step, latest = clock.absorb_step(session)
+        if step:
+            forget_messages(redis)  # the broker measures their age with a clock that was set, too
     with unit_of_work(db.sessions) as session:
-        expire_leases(session, publisher)
+        expire_leases(session, publisher, latest)
     with unit_of_work(db.sessions) as session:
-        expire_queued_runs(session, publisher)
+        expire_queued_runs(session, publisher, latest)
         expire_watchers(session)
         fail_stuck_checks(session)
         claims.release_expired(session)
@@ -71,9 +83,9 @@ def run_sweep(db: Database, redis: Redis, publisher: EventPublisher) -> None:
     enqueue_pending(redis, waiting)
 
 
-def expire_leases(session: Session, publisher: EventPublisher) -> int:
+def expire_leases(session: Session, publisher: EventPublisher, latest: datetime | None = None) -> int:
     """Release runs whose worker sent no heartbeat for a whole lease: requeue or end them."""
-    lost = lock_expired_runs(session, BATCH)
+    lost = lock_expired_runs(session, BATCH, latest)
     for run in sorted(lost, key=lambda item: (item.capture_id, item.id)):
         _release_lost_run(session, run)
         settle_capture(session, run.capture_id)
@@ -110,9 +122,9 @@ def _release_lost_run(session: Session, run: Run) -> None:
     )
 
 
-def expire_queued_runs(session: Session, publisher: EventPublisher) -> int:
+def expire_queued_runs(session: Session, publisher: EventPublisher, latest: datetime | None = None) -> int:
     """End runs that did not start within an hour."""
-    waited = lock_stale_queued_runs(session, QUEUE_LIMIT, BATCH)
+    waited = lock_stale_queued_runs(session, QUEUE_LIMIT, BATCH, latest)
     for run in sorted(waited, key=lambda item: (item.capture_id, item.id)):
         minutes = int(QUEUE_LIMIT.total_seconds() // 60)
         failure = run.failure or {"key": "run.expired", "params": {"minutes": minutes}}

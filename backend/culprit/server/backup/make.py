@@ -26,6 +26,7 @@ from culprit.infra.artifacts.blob_files import (
     write_incoming,
 )
 from culprit.infra.artifacts.store import ArtifactStore
+from culprit.infra.db.schema_version import NewerSchemaError, check_revision
 from culprit.infra.settings import Settings
 from culprit.json_types import Json
 from culprit.server.backup import rows
@@ -93,6 +94,10 @@ def create_backup(
         at = rows.get_revision(connection)
         if at is None:
             raise BackupError("nothing to back up: the database has no tables")
+        try:
+            check_revision(at)
+        except NewerSchemaError as error:
+            raise BackupError(str(error)) from None
         if at != rows.get_newest_revision():
             ours = rows.get_newest_revision()
             raise BackupError(

@@ -16,6 +16,7 @@ from culprit.accounts.actor import build_actor
 from culprit.incidents.responses import incident as read
 from culprit.infra.artifacts.blob_files import read_blocks
 from culprit.infra.artifacts.store import ArtifactStore
+from culprit.infra.db.schema_version import NewerSchemaError, check_revision
 from culprit.infra.db.session import Database
 from culprit.infra.db.unit_of_work import unit_of_work
 from culprit.infra.settings import Settings
@@ -98,6 +99,10 @@ def _require_schema(config: Settings, reader: BackupReader) -> None:
             "Restore it with that version"
         )
     with psycopg.connect(config.database_url, autocommit=True) as connection:
+        try:
+            check_revision(rows.get_revision(connection))
+        except NewerSchemaError as error:
+            raise BackupError(str(error)) from None
         used = rows.is_in_use(connection)
     if used is not None:
         raise BackupError(

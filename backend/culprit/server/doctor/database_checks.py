@@ -11,6 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from culprit.accounts.sealed_columns import open_secret
+from culprit.infra.db.schema_version import get_head_revision, read_revision
 from culprit.infra.models import load_all
 from culprit.infra.settings import Settings
 from culprit.infra.vault import SecretUnreadableError, Vault
@@ -18,8 +19,7 @@ from culprit.server.doctor import queries
 from culprit.server.doctor.commands import RepairCommands
 from culprit.server.doctor.process_checks import check_processes
 from culprit.server.doctor.results import ServiceCheck, State, get_first_line
-from culprit.server.health import get_head_revision
-from culprit.server.queries import find_last_backup, read_clock, read_file_checks, read_revision
+from culprit.server.queries import find_last_backup, read_clock, read_file_checks
 
 VERSIONS = range(15, 19)
 CONNECT_S = 5

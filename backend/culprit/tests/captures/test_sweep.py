@@ -8,6 +8,7 @@ from culprit.captures import locks as leases
 from culprit.infra.db.unit_of_work import unit_of_work
 from culprit.infra.event_stream import EventPublisher
 from culprit.infra.models.captures.run import Run
+from culprit.infra.task_queue import enqueue_job
 from culprit.jobs.system import sweep as sweeping
 from culprit.jobs.system.pending_jobs import FULL_QUEUE
 from redis import Redis
@@ -132,6 +133,23 @@ def test_sweep_enqueues_again_after_broker_loss_only(db, redis, publisher, make_
     redis.rpush("ssh", *range(FULL_QUEUE))
     sweeping.run_sweep(db, redis, publisher)
     assert redis.llen("ssh") == FULL_QUEUE
+
+
+def test_sweep_sends_no_second_message_while_the_first_waits(db, redis, publisher, make_run):
+    """A queue that is not served fast enough does not fill with repetitions, which would make it slower."""
+    run_ids = {make_run() for _ in range(3)}
+    for run_id in run_ids:
+        enqueue_job("culprit.run_capture", run_id)
+    for _ in range(3):
+        for key in redis.scan_iter(
+            "enqueued:*"
+        ):  # as if the time had passed after which a message is repeated
+            redis.delete(key)
+        sweeping.run_sweep(db, redis, publisher)
+    assert redis.llen("ssh") == 3
+    redis.lpop("ssh")
+    sweeping.run_sweep(db, redis, publisher)
+    assert redis.llen("ssh") == 3
 
 
 def test_without_a_broker_nothing_breaks(db, publisher, lost_run, tmp_path):

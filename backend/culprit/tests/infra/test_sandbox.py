@@ -1,8 +1,10 @@
 """A compromised parser in the real sandbox, with real processes."""
 
+import contextlib
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -18,6 +20,7 @@ from culprit.infra.sandbox.process import (
     SandboxLimits,
     create_workspace,
     is_output,
+    make_parser_server,
     open_output,
     run_in_sandbox,
 )
@@ -82,6 +85,14 @@ def run_hostile(targets, **supplied):
 
 
 @pytest.fixture
+def server():
+    """A server that imports parsers before it forks them."""
+    started = make_parser_server([MODULE])
+    yield started
+    started.stop()
+
+
+@pytest.fixture
 def separate_uid(monkeypatch):
     """Use the sandbox of a kernel without Landlock, with an interpreter that other accounts can read."""
     monkeypatch.setattr(
@@ -103,8 +114,18 @@ def separate_uid(monkeypatch):
 @pytest.mark.skipif(landlock.get_abi() == 0, reason="this kernel has no Landlock")
 @pytest.mark.parametrize("programs", [(), ("/usr/bin/true",)], ids=["parser", "parser with a program"])
 def test_hostile_parser_is_refused_everything(targets, programs):
+    check_refusals(targets, programs=programs)
+
+
+@pytest.mark.skipif(landlock.get_abi() == 0, reason="this kernel has no Landlock")
+def test_hostile_forked_parser_is_refused_everything(targets, server):
+    check_refusals(targets, server=server)
+    check_refusals(targets, server=server)
+
+
+def check_refusals(targets, **supplied):
     assert get_sandbox().mode == "landlock"
-    result = run_hostile(targets, programs=programs)
+    result = run_hostile(targets, **supplied)
     assert [name for name, outcome in result.items() if outcome == "done"] == []
     assert len(result) >= 30
     assert Path(targets["path"]).read_bytes() == b"my bytes"
@@ -126,8 +147,9 @@ def test_hostile_parser_without_the_filter_is_held_by_landlock(targets, monkeypa
 
 
 @root_only
-def test_hostile_parser_under_a_separate_uid_is_refused_everything(targets, separate_uid):
-    result = run_hostile(targets)
+@pytest.mark.parametrize("is_forked", [False, True], ids=["own interpreter", "forked"])
+def test_hostile_parser_under_a_separate_uid_is_refused_everything(targets, separate_uid, request, is_forked):
+    result = run_hostile(targets, server=request.getfixturevalue("server") if is_forked else None)
     # What every account may do with files that the distribution and the checkout let all read.
     public = {"read /etc/passwd", "list the checkout"}
     assert {name for name, outcome in result.items() if outcome == "done"} <= public
@@ -171,7 +193,8 @@ def test_outputs_that_are_no_regular_files_are_not_read(tmp_path, kind):
 
 
 @pytest.mark.skipif(not os.access(f"/proc/{os.getpid()}/mem", os.R_OK), reason="no memory to look at")
-def test_memory_and_environment_of_a_parser_hold_no_secrets(tmp_path, monkeypatch):
+@pytest.mark.parametrize("is_forked", [False, True], ids=["own interpreter", "forked"])
+def test_memory_and_environment_of_a_parser_hold_no_secrets(tmp_path, monkeypatch, request, is_forked):
     key, password = os.urandom(24).hex(), os.urandom(24).hex()
     monkeypatch.setenv("CULPRIT_SECRET_KEY", key)
     monkeypatch.setenv("DATABASE_URL", f"postgresql://culprit:{password}@127.0.0.1/culprit")
@@ -180,6 +203,7 @@ def test_memory_and_environment_of_a_parser_hold_no_secrets(tmp_path, monkeypatc
         thread = threading.Thread(
             target=run_in_sandbox,
             args=(MODULE, {"wait_s": 20}, directory, SandboxLimits(wall_s=15)),
+            kwargs={"server": request.getfixturevalue("server") if is_forked else None},
             daemon=True,
         )
         thread.start()
@@ -198,6 +222,52 @@ def test_memory_and_environment_of_a_parser_hold_no_secrets(tmp_path, monkeypatc
         item.partition(b"=")[0].decode() for item in environment.split(b"\0")
     }
     assert len(descriptors) <= 4, descriptors
+
+
+def test_a_forked_parser_that_takes_too_long_is_killed(tmp_path, server):
+    with create_workspace(tmp_path) as directory:
+        ended = run_in_sandbox(MODULE, {"wait_s": 60}, directory, SandboxLimits(wall_s=1), server=server)
+        assert ended.verdict == "too_slow"
+        assert not list_in_directory(directory)
+        quick = run_in_sandbox(MODULE, {"wait_s": 0}, directory, SandboxLimits(wall_s=20), server=server)
+        assert (quick.verdict, quick.code) == ("ok", 0)
+
+
+def test_a_forked_parser_ends_with_its_server_and_the_next_has_a_new_server(tmp_path, server):
+    with create_workspace(tmp_path) as directory:
+        results = []
+        thread = threading.Thread(
+            target=lambda: results.append(
+                run_in_sandbox(MODULE, {"wait_s": 60}, directory, SandboxLimits(wall_s=60), server=server)
+            )
+        )
+        thread.start()
+        wait_for_parser(directory)
+        os.kill(server.pid, signal.SIGKILL)
+        thread.join(20)
+        assert results[0].verdict == "out_of_memory"
+        end = time.monotonic() + 10
+        while list_in_directory(directory) and time.monotonic() < end:
+            time.sleep(0.05)
+        assert not list_in_directory(directory)
+        assert run_in_sandbox(MODULE, {"wait_s": 0}, directory, LIMITS, server=server).verdict == "ok"
+
+
+def test_a_forked_parser_reports_its_defect(tmp_path, server):
+    with create_workspace(tmp_path) as directory:
+        ended = run_in_sandbox(MODULE, {}, directory, LIMITS, server=server)
+        assert ended.verdict == "crashed"
+        assert "KeyError: 'home'" in ended.stderr
+
+
+def list_in_directory(directory):
+    """Return the processes whose working directory this is."""
+    processes = []
+    for item in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (item / "cwd").readlink() == directory:
+                processes.append(item.name)
+    return processes
 
 
 def wait_for_parser(directory):

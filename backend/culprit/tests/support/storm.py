@@ -21,10 +21,10 @@ from typing import Any
 
 import httpx2
 from alembic import command
+from culprit.domain.runs.retries import MAX_PAUSE_S
 from culprit.infra.artifacts.store import artifact_store
 from culprit.infra.db.session import Database
 from culprit.infra.models.captures.run import Run
-from culprit.jobs.ingest.queries import READ_AGAIN_AFTER
 from culprit.launcher.engines import Engine, Postgres, Valkey
 from culprit.tests.conftest import alembic_config, environment, make_people
 from culprit.tests.support.lab import Lab, laboratory, left_on_host
@@ -42,10 +42,11 @@ SETTINGS = {
 }
 SSH_WORKERS = 5
 ENGINE_AWAY_S = 2.0
-#: A run that is open so long after the last kill and the last accepted capture is stuck. Results whose reader was killed
-#: are read again after READ_AGAIN_AFTER.
-STUCK_S = 60.0 + READ_AGAIN_AFTER.total_seconds()
-END_S = 400.0
+#: A run that is open so long after the last kill and the last accepted capture is late: the platform is behind.
+LATE_S = 60.0
+#: Runs are stuck if none of those that are open ends or changes its state for so long after the last kill. It is twice
+#: the longest time after which the platform acts without a person: the longest pause before a lost run is repeated.
+STUCK_S = 2 * MAX_PAUSE_S
 CLEAN_S = 30.0
 
 
@@ -84,6 +85,7 @@ class StormResult:
     lost: int = 0
     doubled: int = 0
     overlapping: int = 0
+    late: int = 0
     stuck: int = 0
     left_on_hosts: int = 0
     seconds: float = 0.0
@@ -99,7 +101,7 @@ class StormResult:
             f"{self.losses} lost workers of runs, {self.repeated_requests} repeated requests, {self.seconds:.0f} s; "
             f"lost {self.lost}, doubled {self.doubled}, overlapping {self.overlapping}, stuck {self.stuck}, "
             f"left on hosts {self.left_on_hosts}; ended as worker lost {self.worker_lost}; "
-            f"last run ended {self.settled_s:.0f} s after the last kill or capture"
+            f"open after {LATE_S:.0f} s {self.late}; last run ended {self.settled_s:.0f} s after the last kill or capture"
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -224,10 +226,12 @@ class Storm:
         quiet_from = max(last_kill, requester.last_accepted_at)
         with suppress(AssertionError):
             self.lab.until(
-                lambda: not self.list_open(), quiet_from + STUCK_S - time.monotonic(), "the end of all runs"
+                lambda: not self.list_open(), quiet_from + LATE_S - time.monotonic(), "the end of all runs"
             )
-        result.stuck = len(self.list_open())
-        self.lab.until(lambda: not self.list_open(), END_S, "the end of all runs")
+        result.late = len(self.list_open())
+        stuck = self.wait_for_end()
+        result.stuck = len(stuck)
+        result.problems += [f"run {run} is stuck in the state {state}" for run, state in stuck]
         result.settled_s = time.monotonic() - quiet_from
         observer.stop.set()
         observer.join()
@@ -235,6 +239,24 @@ class Storm:
         result.repeated_requests = requester.repeated
         result.seconds = time.monotonic() - began
         return result
+
+    def wait_for_end(self) -> list[tuple[str, str]]:
+        """Wait while runs end or change their state; return (ID, state) of those that no longer do."""
+        before: list[tuple[str, str]] = []
+        changed_at = time.monotonic()
+        while open_runs := self.list_open_states():
+            if open_runs != before:
+                before, changed_at = open_runs, time.monotonic()
+            elif time.monotonic() - changed_at > STUCK_S:
+                return open_runs
+            time.sleep(0.5)
+        return []
+
+    def list_open_states(self) -> list[tuple[str, str]]:
+        """Return (ID, state) of the runs that have not ended."""
+        with self.lab.db.sessions() as session:
+            query = select(Run.id, Run.state).where(Run.state.not_in(FINAL_STATES)).order_by(Run.id)
+            return [(str(run), state) for run, state in session.execute(query)]
 
     def describe(self, requester: Requester) -> str:
         """Return what the platform waits for."""

@@ -2,6 +2,8 @@
 
 import json
 import textwrap
+import time
+from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from culprit.infra.sandbox import process
 from culprit.infra.sandbox.process import SandboxLimits
 from culprit.jobs.ingest import ingest_run as workflow
 from culprit.jobs.ingest.ingest_run import ingest_run
+from culprit.jobs.ingest.queries import pending_ingests
 from culprit.tests.support import runs
 from sqlalchemy import func, select, update
 
@@ -168,6 +171,10 @@ def bombs(monkeypatch, tmp_path):
         "_build_environment",
         lambda: environment() | {"PYTHONPATH": f"{environment()['PYTHONPATH']}:{tmp_path}"},
     )
+    server = process.make_parser_server(["bombs"])
+    monkeypatch.setattr(parse_run, "_get_parser_server", lambda _: server)
+    yield
+    server.stop()
 
 
 @pytest.mark.parametrize(
@@ -190,10 +197,46 @@ def test_a_parser_that_takes_the_child_with_it(db, session, config, bombs, monke
 def test_run_that_kills_workers_becomes_unreadable(db, session, config):
     waiting = runs.waiting_run(db, artifact_store(), {"loadavg": load_samples()})
     with db.sessions() as other:
-        other.execute(update(Run).values(ingest_attempts=workflow.MAX_ATTEMPTS))
+        long_ago = func.now() - timedelta(hours=1)
+        other.execute(update(Run).values(ingest_attempts=workflow.MAX_ATTEMPTS, heartbeat_at=long_ago))
         other.commit()
     assert ingest_run(waiting.run_id) == "failed"
     assert states(session, waiting.run_id)["loadavg"] == ("unreadable", "ingest.worker_died")
+
+
+def test_second_message_changes_nothing_until_the_lease_of_the_first_worker_ends(
+    db, session, config, monkeypatch
+):
+    waiting = runs.waiting_run(db, artifact_store(), {"loadavg": load_samples()})
+    read, others, heartbeats = workflow.parse_all, [], []
+    monkeypatch.setattr(workflow, "get_lease_duration", lambda: timedelta(seconds=0.3))
+
+    def count_pending():
+        with db.sessions() as other:
+            return len(other.scalars(pending_ingests()).all())
+
+    def meanwhile(work, directory, limits):
+        monkeypatch.setattr(workflow, "parse_all", read)
+        for _ in range(2):
+            others.append(ingest_run(waiting.run_id))
+            with db.sessions() as other:
+                run = other.get_one(Run, waiting.run_id)
+                heartbeats.append(run.heartbeat_at)
+                assert run.ingest_attempts == 1
+            time.sleep(0.5)
+        assert count_pending() == 0
+        with db.sessions() as other:  # the worker is lost
+            other.execute(update(Run).values(heartbeat_at=func.now() - timedelta(minutes=5)))
+            other.commit()
+            assert count_pending() == 1
+        others.append(ingest_run(waiting.run_id))
+        read(work, directory, limits)
+
+    monkeypatch.setattr(workflow, "parse_all", meanwhile)
+    assert ingest_run(waiting.run_id) is None
+    assert others == [None, None, "done"]
+    assert heartbeats[0] < heartbeats[1]
+    assert session.get_one(Run, waiting.run_id).ingest_attempts == 2
 
 
 def test_a_stale_fence_writes_nothing(db, session, config, monkeypatch):
