@@ -128,12 +128,14 @@ def requeue_run(
 ) -> Literal["queued", "canceled"] | None:
     """Return the run to the queue, to be tried after `pause`; a run that was canceled in the meantime ends.
 
+    Its time in the queue begins again.
+
     Return the new state, or None if the lease is lost.
     """
     query = select(Run.cancel_requested_at).where(Run.id == claim.run_id, Run.fence == claim.fence)
     called_off = session.scalar(query.with_for_update(key_share=True)) is not None
     state: Literal["queued", "canceled"] = "canceled" if called_off else "queued"
-    again = {} if called_off else {"not_before": _now + pause, "waiting": waiting}
+    again = {} if called_off else {"queued_at": _now, "not_before": _now + pause, "waiting": waiting}
     if not finish_run(session, claim, state, **again, **values):
         return None
     session.execute(

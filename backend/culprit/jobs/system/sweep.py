@@ -112,7 +112,8 @@ def _release_lost_run(session: Session, run: Run) -> None:
         outcome = "failed"
     else:
         waiting = {"key": "run.worker_lost_again", "params": {"times": losses}}
-        values |= {"state": "queued", "not_before": _now() + timedelta(seconds=pause), "waiting": waiting}
+        values |= {"state": "queued", "queued_at": _now(), "waiting": waiting}
+        values |= {"not_before": _now() + timedelta(seconds=pause)}
     _update(session, run.id, **values)
     session.execute(
         update(RunCollector)

@@ -65,6 +65,18 @@ def test_a_lost_worker_puts_the_run_back_and_refuses_the_old_fence(db, redis, pu
     assert redis.llen("ssh") == 1
 
 
+def test_a_run_that_was_queued_long_ago_is_repeated_after_a_lost_worker(db, redis, publisher, lost_run):
+    """The limit of an hour is for the time in the queue, not for the time since the request."""
+    run_id = lost_run()
+    lapse(db, run_id, queued_at=func.now() - 2 * sweeping.QUEUE_LIMIT)
+    sweeping.run_sweep(db, redis, publisher)
+    sweeping.run_sweep(db, redis, publisher)
+    assert read(db, run_id).state == "queued"
+    lapse(db, run_id, queued_at=func.now() - 2 * sweeping.QUEUE_LIMIT)
+    sweeping.run_sweep(db, redis, publisher)
+    assert read(db, run_id).state == "expired"
+
+
 def test_a_living_lease_is_left_alone(db, redis, publisher, make_run):
     run_id = make_run()
     with unit_of_work(db.sessions) as session:

@@ -200,7 +200,8 @@ def test_captures_and_schedules_survive_steps_of_hours(stepped):
         started = session.scalar(select(func.count()).where(ScheduleFiring.state == "started"))
         scheduled = session.scalar(select(func.count(Capture.id)).where(Capture.source == "schedule"))
     assert len(due) == len(set(due)) >= 3
-    assert started == scheduled >= 2
+    # The first is due at once. Of those that a step skips, the last one starts only if it is due for a short time.
+    assert started == scheduled >= 1
     # The clock is set back while a worker is lost: another repeats the run after its lease, not after hours.
     last = lab.capture(other, seconds=8)
     lab.until(lambda: lab.run(last).state == "running", 60, "the run")
