@@ -60,7 +60,7 @@ SCENARIOS = (
         _instruments_of_a_lender, needs=("java", "javac", "nginx", "curl"), seconds=10.0, software=("java", "nginx"),
     ),
     Scenario(
-        "surveyor-parcels", "holdout", "parcels-of-a-surveyor", ("cpu-hot-function", "blocked-event-loop"),
+        "surveyor-parcels", "holdout", "parcels-of-a-surveyor", ("cpu-hot-function", "cpu-exhausted"),
         "The settings of a new nginx compress as hard as they can; its workers do hardly anything else.",
         _parcels_of_a_surveyor, needs=("node", "nginx", "haproxy", "curl"), seconds=10.0, software=("nginx", "node"),
     ),
