@@ -21,7 +21,7 @@ from lab.scenario import Live, Scenario
 
 # A second memcached that keeps little and evicts all the time, for a program that can do without it.
 TRIALS = """
-memcached -u nobody -l 127.0.0.1 -p {port} -m 2 & sleep 1
+memcached -u daemon -l 127.0.0.1 -p {port} -m 2 & sleep 1
 while :; do {{ for n in 1 2 3 4 5 6 7 8; do
 printf 'set trial:%s:%s 0 0 60000 noreply\\r\\n%060000d\\r\\n' "$(date +%s%N)" $n 0; done; printf 'quit\\r\\n'
 }} >"$0.txt"; timeout 3 bash -c 'cat "$0.txt" >/dev/tcp/127.0.0.1/{port}' "$0"; sleep {pause_s:.2f}; done
