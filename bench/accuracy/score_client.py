@@ -132,8 +132,8 @@ class PlatformClient:
         return str(run["id"]) if run["state"] in USEFUL_STATES else None
 
     def capture_baseline(self, host_id: str, seconds: int) -> str:
-        """Run the triage plan as a baseline. Return its run. Raises TimeoutError, RuntimeError."""
-        body = {"host_ids": [host_id], "plan": "triage", "seconds": seconds, "reason": "before the fault"}
+        """Run the plan `baseline`. Return its run. Raises TimeoutError, RuntimeError."""
+        body = {"host_ids": [host_id], "plan": "baseline", "seconds": seconds, "reason": "before the fault"}
         run = self.take_capture(body)
         if run is None:
             raise RuntimeError("the capture of the baseline has no results")

@@ -16,6 +16,7 @@ from collectors.contract import (
     Needs,
     Parsed,
     Part,
+    PlanEntry,
     Script,
     TargetAccess,
     Text,
@@ -218,6 +219,7 @@ COLLECTOR = Collector(
         ),
     ),
     seconds_max=120,
+    plans=(PlanEntry("baseline", 120),),
     max_bytes=_MAX_BYTES,
     touches=frozenset({TargetAccess.COUNTERS, TargetAccess.FILES}),
 )

@@ -139,6 +139,8 @@ def test_plans_have_the_tier_that_they_promise() -> None:
         if collector.tier is Tier.LIGHT and not collector.on_demand
     }
     assert set(inside["triage"]) == default
+    # What logs report in normal operation is no harm later.
+    assert set(inside["baseline"]) == default | {"server_logs"}
     assert set(inside["cpu"]) | set(inside["sched"]) >= MANDATORY
 
 
