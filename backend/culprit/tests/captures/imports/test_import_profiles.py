@@ -198,7 +198,7 @@ def test_a_profile_of_another_tool(as_, session, name):
         query = select(Profile).where(Profile.run_id == run_id).order_by(Profile.id)
         assert build_profile(session.scalars(query).first().id) == "ready"
         session.expire_all()
-        session.execute(update(Run).where(Run.id == run_id).values(state="ingesting"))
+        session.execute(update(Run).where(Run.id == run_id).values(state="ingesting", ingest_attempts=0))
         session.commit()
         rows = client.get(f"/api/v1/profiles?run={run_id}").json()["items"]
         read = sorted((row["event"], row["kind"], row["unit"], row["weight"]) for row in rows)

@@ -241,6 +241,7 @@ def test_restore_refuses_backup_of_newer_version(
 ) -> None:
     monkeypatch.setattr(rows, "get_revision", lambda _: "9999")
     monkeypatch.setattr(rows, "get_newest_revision", lambda: "9999")
+    monkeypatch.setattr("culprit.server.backup.make.check_revision", lambda _: None)
     backup = create_backup(config, store, tmp_path / "a.culprit-backup", quiet)
     monkeypatch.undo()
     with pytest.raises(BackupError, match="newer Culprit"):
