@@ -58,7 +58,7 @@ class SeedDealer:
             [
                 "memcached",
                 "-u",
-                "nobody",
+                "daemon",
                 "-l",
                 "127.0.0.1",
                 "-p",
