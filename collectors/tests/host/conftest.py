@@ -7,8 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from collectors.tests.host.harness import Room
+from collectors.tests.host.harness import Live, Room
 from lab.hosts import Lab, LabHost
+
+
+@pytest.fixture(autouse=True)
+def end_programs() -> Iterator[None]:
+    """No test leaves a program behind, also if it fails."""
+    yield
+    Live.end_programs()
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import ClassVar
 
 from collectors.contract import Needs, Sampled, Script
 from collectors.runner import frames, records
@@ -157,6 +158,9 @@ def wait_for(what: Callable[[], bool], seconds: float) -> bool:
 class Live:
     """A started program: beats its heart, reads its frames and its progress."""
 
+    #: Programs whose streams are open, so that a failed test leaves none to the next: see `end_programs`.
+    started: ClassVar[list[Live]] = []
+
     def __init__(
         self,
         jobs: list[bundle.CollectorJob],
@@ -181,6 +185,7 @@ class Live:
             [*(login or ["/bin/sh", "-c"]), self.command],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
         )  # fmt: skip
+        Live.started.append(self)
         if first_line:
             self.send_line(first_line)
         self.threads = [
@@ -245,11 +250,21 @@ class Live:
         return status
 
     def _close(self) -> None:
+        if self in Live.started:
+            Live.started.remove(self)
         for thread in self.threads[:2]:
             thread.join(10)
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
             with contextlib.suppress(OSError):
                 stream.close()  # type: ignore[union-attr]
+
+    @classmethod
+    def end_programs(cls) -> None:
+        """Kill the programs that a test did not end, and close their streams."""
+        for live in list(cls.started):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(live.process.pid, signal.SIGKILL)
+            live.end()
 
     def of(self, kind: str) -> list[frames.Frame]:
         """The frames of a kind."""
