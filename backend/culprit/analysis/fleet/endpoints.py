@@ -12,7 +12,7 @@ from culprit.analysis.fleet import peers, responses, service
 from culprit.analysis.fleet.schemas import FindingsMatrixResponse, PeersResponse, UseGridResponse
 from culprit.infra.request_dependencies import DbDep
 from culprit.web.errors import InvalidRequestError
-from culprit.web.http.json_response import not_modified_or
+from culprit.web.http.answer_cache import AnswerCache
 
 router = APIRouter(tags=["fleet"])
 LabelFilter = Annotated[list[str], Query(max_length=20, description="`name:value`; all of them must match")]
@@ -24,6 +24,8 @@ MeasureId = Annotated[str, Query(max_length=200, description="One measure, for e
 NOT_MODIFIED: dict[int | str, dict[str, Any]] = {
     304: {"description": "Nothing changed since the answer with that ETag."}
 }
+#: An answer for 500 hosts has about 2.5 MB. Its tag has all that it is built from, the visible hosts included.
+ANSWERS = AnswerCache(max_bytes=32 << 20)
 Within = Annotated[
     int, Query(ge=60, le=90 * 86_400, description="Runs older than this are left out, seconds")
 ]
@@ -33,7 +35,9 @@ Within = Annotated[
 def get_use(request: Request, db: DbDep, actor: CurrentActor, has: LabelFilter = []) -> Response:  # noqa: B006
     """Return the USE grid of up to 500 hosts: the worst of the newest findings by host, resource and USE category."""
     snapshot = responses.load_snapshot(db, actor, _parse_labels(has))
-    return not_modified_or(request, snapshot.build_etag("use"), lambda: service.build_use_grid(db, snapshot))
+    return ANSWERS.not_modified_or(
+        request, snapshot.build_etag("use"), lambda: service.build_use_grid(db, snapshot)
+    )
 
 
 @router.get(
@@ -52,7 +56,7 @@ def get_peers(  # noqa: PLR0917
     within = timedelta(seconds=within_s)
     snapshot = responses.load_snapshot(db, actor, _parse_labels(has))
     tag = snapshot.build_etag("peers", label, measure, within_s, peers.count_fresh_runs(snapshot, within))
-    return not_modified_or(
+    return ANSWERS.not_modified_or(
         request, tag, lambda: peers.compare_peers(db, snapshot, label=label, measure=measure, within=within)
     )
 
@@ -66,7 +70,7 @@ def get_peers(  # noqa: PLR0917
 def get_findings(request: Request, db: DbDep, actor: CurrentActor, has: LabelFilter = []) -> Response:  # noqa: B006
     """Return the matrix of hosts and rules, for every rule that matched on at least one host."""
     snapshot = responses.load_snapshot(db, actor, _parse_labels(has))
-    return not_modified_or(
+    return ANSWERS.not_modified_or(
         request, snapshot.build_etag("findings"), lambda: service.build_findings_matrix(db, snapshot)
     )
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from hashlib import sha256
 
 from fastapi import Request, Response
 from pydantic_core import to_json
+
+
+def encode_json(content: object) -> bytes:
+    """Return `content` (plain data, UUIDs, datetimes, models) as JSON; NaN and infinities are null."""
+    return to_json(content, inf_nan_mode="null")
 
 
 def fast_json(content: object, status: int = 200) -> Response:
@@ -14,7 +18,7 @@ def fast_json(content: object, status: int = 200) -> Response:
 
     The response model of the route only documents it.
     """
-    return Response(to_json(content, inf_nan_mode="null"), status, media_type="application/json")
+    return Response(encode_json(content), status, media_type="application/json")
 
 
 def compute_etag(*result_of: object) -> str:
@@ -25,10 +29,3 @@ def compute_etag(*result_of: object) -> str:
 def is_known(request: Request, tag: str) -> bool:
     """Return whether If-None-Match contains the tag."""
     return tag in {item.strip() for item in request.headers.get("if-none-match", "").split(",")}
-
-
-def not_modified_or(request: Request, tag: str, make: Callable[[], object]) -> Response:
-    """Return the answer with its tag, or 304 if If-None-Match contains the tag."""
-    answer = Response(status_code=304) if is_known(request, tag) else fast_json(make())
-    answer.headers["ETag"] = tag
-    return answer
