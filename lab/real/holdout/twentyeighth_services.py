@@ -27,7 +27,7 @@ def _stocks_of_a_tire_dealer(environment: LabEnvironment, rng: Random) -> Iterat
     dealer.service.stop()
     dealer.start()
     paths = ["/stocks/{n}"] + [rng.choice(("/sizes/{n}", "/tires/{n}")) for _ in range(others)]
-    rate = rng.uniform(1.25, 1.5) / stock_s
+    rate = rng.uniform(1.15, 1.35) / stock_s
     town.start_clients(nginx.address, rate * (1 + others), paths, warm_s=4.0)
     dealer.restart("-follow")
     time.sleep(6.0)

@@ -30,8 +30,8 @@ public final class Tenancies {
     private Tenancies() {}
 
     public static void main(String[] arguments) throws Exception {
-        for (int number = 0; number < Integer.getInteger("papers", 50000); number++) {
-            PAPERS.computeIfAbsent(number % HOUSES, house -> new ArrayList<>()).add(sign("paper " + number, 24));
+        for (int number = 0; number < Integer.getInteger("papers", 20000); number++) {
+            PAPERS.computeIfAbsent(number % HOUSES, house -> new ArrayList<>()).add(sign("paper " + number, 8));
         }
         log = new FileWriter(arguments[2], true);
         HttpServer server =

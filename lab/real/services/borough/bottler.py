@@ -26,14 +26,14 @@ class Bottler:
                 self.environment, self.environment.client_address, partner_port, client_side=True,
                 delay_ms=delay_ms, work_us=rng.uniform(50, 150), answer_bytes=rng.randrange(300, 1_500),
             )
-            for partner_port, delay_ms in ((codes_port, rng.uniform(8, 20)), (press_port, rng.uniform(2_100, 2_700)))
+            for partner_port, delay_ms in ((codes_port, rng.uniform(8, 20)), (press_port, rng.uniform(2_400, 2_900)))
         ]  # fmt: skip
         self.printers = [
             self.environment.on_host(
                 [sys.executable, "-B", str(PROGRAMS / "borough" / "printer.py"), "--queue", self.queue.address,
                  "--codes", partners[0].address, "--press", partners[1].address, "--spool", str(spool)]
             )
-            for _ in range(rng.choice((8, 9, 10)))
+            for _ in range(rng.choice((8, 9)))
         ]  # fmt: skip
         self.app = Gunicorn(
             self.environment, port, "borough/labels_app.py", address="127.0.0.1", workers=2,
@@ -53,5 +53,5 @@ class Bottler:
     @staticmethod
     def draw_paths(town: Town) -> list[str]:
         """Return what sellers ask for: many labels, one sheet, and bottles."""
-        labels, bottles = town.rng.randrange(6, 9), town.rng.randrange(2, 5)
+        labels, bottles = town.rng.randrange(5, 8), town.rng.randrange(1, 4)
         return ["/labels/{n}"] * labels + ["/sheets/{n}"] + ["/bottles/{n}"] * bottles

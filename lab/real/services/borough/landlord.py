@@ -41,7 +41,7 @@ class Landlord:
             delay_ms=self.register_ms, work_us=rng.uniform(50, 150), answer_bytes=rng.randrange(300, 1_500),
         )  # fmt: skip
         properties = {
-            "register": register.address, "papers": rng.randrange(50_000, 70_000), "threads": rng.choice((24, 32)),
+            "register": register.address, "papers": rng.randrange(20_000, 30_000), "threads": rng.choice((24, 32)),
             "rounds": rng.randrange(200, 1_000),
         }  # fmt: skip
         self.address = f"{self.environment.host_address}:{port}"
@@ -56,7 +56,7 @@ class Landlord:
         self.write_check(rng.randrange(8, 12))
         words = CHECK.format(
             every_s=rng.uniform(0.8, 1.4), settings=self.settings, address=self.address, pid=pid,
-            settle_s=rng.uniform(2.5, 3.5),
+            settle_s=rng.uniform(5.0, 7.0),
         )  # fmt: skip
         self.environment.on_host(["sh", "-c", words])
         self.upstream = build_upstream("tenancies", (self.address,))
