@@ -287,3 +287,25 @@ def test_a_line_end_in_a_name_leads_to_no_other_file(tmp_path: Path) -> None:
         assert not (container.evidence / "opened").exists()
     finally:
         container.end()
+
+
+def test_a_line_end_in_a_name_shows_no_file_of_the_host_as_a_log(tmp_path: Path) -> None:
+    """A link of the container is followed from the root of who opens it."""
+    hidden = tmp_path / "hidden"
+    writer = subprocess.Popen(
+        ["sh", "-c", f"while :; do echo 'No space left on device'; sleep 0.05; done > {hidden}"]
+    )
+    line = "l-wx------ 1 0 0 64 Jan 1 00:00 ../root/tmp/link"
+    command = ("/app/java", "-c", FORGED_LINE, line, "/var/log/own.log")
+    container = Container(tmp_path / "c", *command, setup=f"ln -s {hidden} /tmp/link")
+    try:
+        container.wait_for_file("ready")
+        method = COLLECTORS["server_logs"].methods[0]
+        assert isinstance(method, Script)
+        left = run_script(COLLECTORS["server_logs"], method, 2)
+    finally:
+        container.end()
+        writer.kill()
+        writer.wait()
+    lines = left.parts.get("stdout", b"").decode().splitlines()
+    assert not [line for line in lines if f"\tpid={container.pid}\t" in line]
