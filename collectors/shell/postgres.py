@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 #: Sets `u` to the user that owns the server and `h` to the folder of its socket, and defines `ask WHEN`, which reads
-#: statements from standard input for the database `$d` (`postgres` by default) with `WHEN` as the variable `w`.
-#: A server of the target comes first; without one, the first that listens. The socket
-#: is opened with the rights of the server's own user, which peer authentication maps to its administrator; a password
-#: is never sent, and the session is read-only. An administrator with another name, as in the container images, and the
-#: roles of the sessions that are open, from the titles of their processes, are tried where that name is no role.
+#: statements from standard input for the database `$d` (`postgres` by default) with `WHEN` as the variable `w`. A
+#: server of the target comes first; without one, the first that listens. The socket is opened with the rights of the
+#: server's own user, which peer authentication maps to its administrator. A password is never sent, as anyone may
+#: listen on such a socket, and the session is read-only. An administrator with another name, as in the container
+#: images, and the roles of the sessions that are open, from the titles of their processes, are tried where that name
+#: is no role.
 ASK_POSTGRES = r"""
-LC_ALL=C PGCONNECT_TIMEOUT=3 PGAPPNAME=culprit
+LC_ALL=C PGCONNECT_TIMEOUT=3 PGAPPNAME=culprit PGPASSFILE=/dev/null/none
 PGOPTIONS='-c default_transaction_read_only=on -c statement_timeout=3000 -c lock_timeout=500'
-export LC_ALL PGCONNECT_TIMEOUT PGAPPNAME PGOPTIONS
+export LC_ALL PGCONNECT_TIMEOUT PGAPPNAME PGPASSFILE PGOPTIONS
+unset PGPASSWORD PGSERVICE
 h=${OPT_SOCKET-} p=${OPT_PORT-} u=
 w= s=
 w=$(ss -Hlxp 2>/dev/null | awk -v of=" ${TARGET_PIDS:-${TARGET_PID-}} " -v port="$p" -v folder="$h" '

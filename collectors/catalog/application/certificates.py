@@ -35,6 +35,7 @@ _COLUMNS = (
 #: each: 9 not yet valid, 10 expired (with the date after it), 18 self-signed (x509_vfy.h). Where one is 9 or 10,
 #: connections are listed without a pause, because one that is refused lives for milliseconds. Different addresses and
 #: ports are clients. The host is checked too where a stage is about a service in a network namespace of its own.
+#: A process chooses its name, and so what follows it in the output of ss: only numbers are PIDs.
 _SH = (
     PRELUDE
     + r"""
@@ -42,7 +43,7 @@ n=0 old=-
 for ns in '' "$ns"; do
 [ "$ns" != "$old" ] || break
 old=$ns
-$ns ss -Hltnp 2> .err | awk '{ a = $4; split($0, w, /[",]/); sub(/.*:/, "", $4); if ($4 in s || !w[4]) next
+$ns ss -Hltnp 2> .err | awk '{ a = $4; split($0, w, /[",]/); sub(/.*:/, "", $4); if ($4 in s || w[4] !~ /^pid=[0-9]+$/) next
     s[$4]; gsub(/[\t=]/, "_", w[2]); sub(/^(\*|0\.0\.0\.0|\[::\]):/, "127.0.0.1:", a); print a, substr(w[4], 5), $4, w[2] }' > .listen
 while read -r a p k c; do
   case $k:$c in *:postgres|*:pgbouncer|*:m*sql*|*:mariadbd|*:redis*|*:valkey*|*:memcached|*:mongod) continue ;;

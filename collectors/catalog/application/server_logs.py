@@ -54,6 +54,7 @@ _MESSAGES = (
 #: where digits and what is quoted do not count. The messages are those of the programs' own sources. EAGAIN counts for
 #: processes only within three lines of a fork, as in the traceback of an exception. The free space is that of the
 #: descriptor: df searches the path in its own mounts and answers 0 for a container's. A tmpfs without a size has none.
+#: The name of a file may hold a line end, and then what is like a line of ls: the link itself is compared.
 #: Lines with an HTTP status are answers: the common log format (nginx, Apache, gunicorn, Varnish, Jetty, uvicorn),
 #: HAProxy, uWSGI, JSON with `status`, and method, path and status of Node's loggers. Those of requests that did not
 #: fail are not searched for messages. Addresses of clients are counted on the host and stay there; a log that begins with
@@ -124,9 +125,9 @@ report() {
     + AWK.replace("'", "'\\''")
     + r"""'
 }
-ls -l /proc/[0-9]*/fd 2> .err | awk '/^\/proc\// { split($1, p, "/"); pid = p[3]; next }
+ls -l /proc/[0-9]*/fd 2> .err | awk '/^\/proc\/[0-9]+\/fd:$/ { split($1, p, "/"); pid = p[3]; next }
   /^l-wx/ { i = index($0, " -> "); if (!i) next; path = substr($0, i + 4); n = split(substr($0, 1, i - 1), w, " ")
-    if (path !~ /^\/(proc|sys|dev|etc)\// && path ~ /log|\.err|\.out/ && path !~ /\(deleted\)|pg_wal|ib_logfile|\/journal\/|[\t=]/ && !(path in seen)) { seen[path]; print pid, w[n], path; if (++m >= 200) exit } }' > .files
+    if (path !~ /^\/(proc|sys|dev|etc)\// && path ~ /log|\.err|\.out/ && w[n] ~ /^[0-9]+$/ && path !~ /\(deleted\)|pg_wal|ib_logfile|\/journal\/|[\t=]/ && !(path in seen)) { seen[path]; print pid, w[n], path; if (++m >= 200) exit } }' > .files
 journalctl -q -n 1 > .entry 2> .err || : > .entry
 [ -s .files ] || [ -s .entry ] || { echo "no process has a log open, and there is no journal" >&2; exit 69; }
 sizes() { while read -r p f x; do s=$(stat -Lc %s "/proc/$p/fd/$f" 2> .err) && echo "$p $f $s $x"; done < .files; }
@@ -135,6 +136,7 @@ sleep "$SECS" & wait $!
 sizes > .after
 awk -v secs="$SECS" 'NR == FNR { b[$1 " " $2] = $3; next } { g = $3 - b[$1 " " $2]; if (($1 " " $2) in b && g > 0) { x = $0; sub(/^[^ ]* [^ ]* [^ ]* /, "", x); print g, $1, $2, x } }' .before .after | sort -nr | head -n 10 > .grown
 while read -r g p f x; do
+  [ "$(readlink "/proc/$p/fd/$f" 2> .err)" = "$x" ] || continue
   c=$(tr '\t=' '__' < "/proc/$p/comm" 2> .err)
   n=$g
   [ "$n" -le 500000 ] || n=500000

@@ -66,7 +66,7 @@ _COUNTS = (
 # `ls` and one awk: no fork for each descriptor; `-R` for the headings, which a single directory lacks. Processes are
 # the target's, and of the host the 15 that moved most bytes in one second, the 10 with the largest tables, and the 10
 # whose tables are largest for their own limit, as one that leaks under a small limit moves nothing in the end. With a
-# target, more files of each are read.
+# target, more files of each are read. The name of a file may hold a line end, and then what is like a line of `ls`.
 _SH = r"""
 LC_ALL=C
 export LC_ALL
@@ -113,6 +113,7 @@ reading() {
         /^[0-9]+\/fd:$/ { p = substr($0, 1, index($0, "/") - 1); n[p] = 0; next }
         p != "" && (a = index($0, " -> ")) {
             path = substr($0, a + 4); c = split(substr($0, 1, a - 1), w, " "); fd = w[c]
+            if (fd !~ /^[0-9]+$/) next
             k = path ~ /^socket:/ ? "s" : path ~ /^pipe:/ ? "p" : path ~ /^\/memfd:|^\/proc\/|^[^\/]/ ? "a" : "f"
             num[p, k]++; n[p]++
             if (k != "f" || m[p]++ >= per || all++ >= most) next

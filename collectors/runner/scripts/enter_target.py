@@ -18,13 +18,10 @@ import stat
 import sys
 import time
 
-PR_CAPBSET_DROP = 24
-PR_SET_NO_NEW_PRIVS = 38
-PR_CAP_AMBIENT = 47
-PR_CAP_AMBIENT_CLEAR_ALL = 4
+PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 4, 24, 38
+PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 CAPABILITY_VERSION_3 = 0x20080522
-MAX_MAPS_BYTES = 64 << 20
-MAX_SMALL_BYTES = 4 << 20
+MAX_MAPS_BYTES, MAX_SMALL_BYTES = 64 << 20, 4 << 20
 START_LISTENER_S = 5.0
 NO_ATTACH = b"-XX:+DisableAttachMechanism\0"
 #: The name of an entry in the JVM's performance data. The first character of its value is 1 where it can be attached.
@@ -33,8 +30,7 @@ ENTRY_HEADER_BYTES = 20
 MAX_NAMES = 10_000
 NOT_LOGS = ("/proc/", "/sys/", "/dev/", "/etc/", "/boot/")
 NOT_LOG_FOLDERS = (".ssh", ".aws", ".kube")
-EXIT_NO_FILE = 66
-EXIT_UNAVAILABLE = 69
+EXIT_NO_FILE, EXIT_UNAVAILABLE = 66, 69
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -126,6 +122,9 @@ class Target:
         sys.meta_path[:] = []
         sys.path_hooks[:] = []
         set_process(PR_SET_NO_NEW_PRIVS, 1)
+        # From here on this process has the uid of the target and not more capabilities. Unless it is not dumpable,
+        # the target may take its descriptors (pidfd_getfd, /proc/PID/fd) and control it (ptrace), and leave its root.
+        set_process(PR_SET_DUMPABLE, 0)
         if os.geteuid() != 0:
             if (os.geteuid(), os.getegid()) != (self.uid, self.gid) or not self.shares_root():
                 raise RefusedError(f"process {self.pid} is of another user or container: root is needed")
@@ -138,6 +137,7 @@ class Target:
         os.setgroups([])
         os.setresgid(self.gid, self.gid, self.gid)
         os.setresuid(self.uid, self.uid, self.uid)
+        set_process(PR_SET_DUMPABLE, 0)  # a change of the uid sets it to fs.suid_dumpable
         drop_capabilities()
         text = read_all(own_status, MAX_SMALL_BYTES).decode("ascii", "replace")
         now = {name: value.split() for name, _, value in (line.partition(":") for line in text.split("\n"))}

@@ -62,8 +62,8 @@ def start_java(start: Start, program: str, *options: str, **more: object) -> Con
     return container
 
 
-def start_fake(start: Start, mode: str, uid: int = 10001, setup: str = "") -> Container:
-    container = start("/app/java", "-c", FAKE_JVM, mode, uid=uid, setup=setup)
+def start_fake(start: Start, mode: str, *more: str, uid: int = 10001, setup: str = "") -> Container:
+    container = start("/app/java", "-c", FAKE_JVM, mode, *more, uid=uid, setup=setup)
     container.wait_for_file("ready")
     return container
 
@@ -232,6 +232,24 @@ def test_the_helper_has_no_rights_while_it_talks(start: Start) -> None:
             assert int(status[name][0], 16) == 0, name
         assert status["NoNewPrivs"] == ["1"]
         assert (root[0].st_dev, root[0].st_ino) == (root[1].st_dev, root[1].st_ino)
+
+
+@pytest.mark.parametrize("uid", [10001, 0], ids=["user", "root"])
+def test_a_container_takes_no_descriptor_of_the_helper(start: Start, tmp_path: Path, uid: int) -> None:
+    """The helper has the target's uid and no capability, so only the kernel's `dumpable` keeps the target from it.
+
+    From a descriptor of a folder of the host, `..` leads to the host's root.
+    """
+    victim = tmp_path / "victim"
+    victim.write_text("of the host")
+    victim.chmod(0o666)
+    container = start_fake(start, "takes_descriptors", str(victim), uid=uid)
+    left = collect("jvm_flags", container)
+    assert left.exit_code == 69 and "time" in left.stderr
+    if not (container.evidence / "tried").exists():
+        pytest.skip("the kernel hands out no pidfd of a peer (before Linux 6.5)")
+    assert victim.read_text() == "of the host"
+    assert (container.evidence / "taken").read_text() == ""
 
 
 def test_a_process_that_is_no_jvm_gets_no_signal(start: Start) -> None:

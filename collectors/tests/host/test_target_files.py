@@ -248,3 +248,64 @@ def test_free_space_is_that_of_the_file_system_of_the_open_log(tmp_path: Path) -
     lines = [line for line in left.parts["stdout"].decode().splitlines() if f"\tpid={writer.pid}\t" in line]
     free = [int(word.removeprefix("free=")) for word in lines[0].split("\t") if word.startswith("free=")]
     assert 0 < free[0] < size_mb << 20
+
+
+#: Holds open a file whose name has a line end and, after it, a line as `ls -l` prints it for a descriptor with the
+#: name argv[1], and names the file argv[2] in it; the file grows. Reports whether something opened the FIFO /tmp/fifo.
+FORGED_LINE = """
+import os, pathlib, sys, time
+os.umask(0)
+os.mkfifo("/tmp/fifo")
+path = pathlib.Path("/tmp/x\\n" + sys.argv[1] + " -> " + sys.argv[2])
+path.parent.mkdir(parents=True)
+with path.open("w") as file:
+    print("not a field", file=file, flush=True)
+    open("/evidence/ready", "w")
+    while True:
+        print("one more line of a log", file=file, flush=True)
+        try:
+            fifo = os.open("/tmp/fifo", os.O_WRONLY | os.O_NONBLOCK)
+            os.write(fifo, b"pos: 77\\nflags: 077\\n")
+            open("/evidence/opened", "w")
+            os.close(fifo)
+        except OSError:
+            pass
+        time.sleep(0.01)
+"""
+
+
+def test_a_line_end_in_a_name_leads_to_no_other_file(tmp_path: Path) -> None:
+    """The collector of open files reads `fdinfo/N` as root; a FIFO would hold it, and a device fill the memory."""
+    line = "l-wx------ 1 0 0 64 Jan 1 00:00 ../root/tmp/fifo"
+    container = Container(tmp_path / "c", "/app/java", "-c", FORGED_LINE, line, "/a")
+    try:
+        container.wait_for_file("ready")
+        method = COLLECTORS["fd_table"].methods[0]
+        assert isinstance(method, Script)
+        left = run_script(COLLECTORS["fd_table"], method, 1, env=container.target)
+        assert left.exit_code == 0 and f" {container.pid} ".encode() in left.parts["stdout"]
+        assert not (container.evidence / "opened").exists()
+    finally:
+        container.end()
+
+
+def test_a_line_end_in_a_name_shows_no_file_of_the_host_as_a_log(tmp_path: Path) -> None:
+    """A link of the container is followed from the root of who opens it."""
+    hidden = tmp_path / "hidden"
+    writer = subprocess.Popen(
+        ["sh", "-c", f"while :; do echo 'No space left on device'; sleep 0.05; done > {hidden}"]
+    )
+    line = "l-wx------ 1 0 0 64 Jan 1 00:00 ../root/tmp/link"
+    command = ("/app/java", "-c", FORGED_LINE, line, "/var/log/own.log")
+    container = Container(tmp_path / "c", *command, setup=f"ln -s {hidden} /tmp/link")
+    try:
+        container.wait_for_file("ready")
+        method = COLLECTORS["server_logs"].methods[0]
+        assert isinstance(method, Script)
+        left = run_script(COLLECTORS["server_logs"], method, 2)
+    finally:
+        container.end()
+        writer.kill()
+        writer.wait()
+    lines = left.parts.get("stdout", b"").decode().splitlines()
+    assert not [line for line in lines if f"\tpid={container.pid}\t" in line]

@@ -41,6 +41,10 @@ _ARCHITECTURES = {"x86_64": (0xC000003E, 1), "aarch64": (0xC00000B7, 2)}
 _MESSAGES = frozenset({"sendmsg", "recvmsg", "sendto", "recvfrom"})
 #: Requests about a terminal or the close-on-exec flag; the others could change files or devices.
 _IOCTLS = (0x5401, 0x5413, 0x541B, 0x5450, 0x5451)  # TCGETS, TIOCGWINSZ, FIONREAD, FIONCLEX, FIOCLEX
+#: F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_SETLK, F_SETLKW, F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW,
+#: F_DUPFD_CLOEXEC, F_SETPIPE_SZ, F_GETPIPE_SZ, F_GET_SEALS. Without F_SETOWN and F_SETSIG: with them the kernel sends
+#: any signal to any process of this account.
+_FCNTLS = (*range(8), 36, 37, 38, 1030, 1031, 1032, 1034)
 #: PR_GET_DUMPABLE, PR_SET_NAME, PR_GET_NAME, PR_CAPBSET_READ, PR_SET_VMA; no others, as PR_SET_PDEATHSIG.
 _PRCTLS = (3, 15, 16, 23, 0x53564D41)
 _ALLOW = 0x7FFF0000
@@ -97,6 +101,7 @@ def _build(extra: set[str]) -> list[_Instruction]:
     }
     conditional = {
         "ioctl": (_SECOND_ARGUMENT, _IOCTLS, errno.ENOTTY),
+        "fcntl": (_SECOND_ARGUMENT, _FCNTLS, errno.EINVAL),
         "prctl": (_FIRST_ARGUMENT, _PRCTLS, errno.EPERM),
         # Only on itself: otherwise another process of the same account could be slowed down.
         "prlimit64": (_FIRST_ARGUMENT, (0,), errno.EPERM),

@@ -146,6 +146,19 @@ def test_hostile_parser_without_the_filter_is_held_by_landlock(targets, monkeypa
         assert not done & {"signal a sibling", "signal the parent", "connect to an abstract socket"}
 
 
+@pytest.mark.skipif(landlock.get_abi() == 0, reason="this kernel has no Landlock")
+def test_hostile_parser_on_a_kernel_before_6_12_kills_no_process(targets, monkeypatch):
+    """Landlock refuses signals from version 6 on; before, the filter alone does."""
+    chosen = get_sandbox()
+    old = Sandbox("landlock", min(5, chosen.abi), has_filter=chosen.has_filter)
+    monkeypatch.setattr(bounded, "get_sandbox", lambda: old)
+    result = run_hostile(targets)
+    status = Path(f"/proc/{targets['sibling']}/stat").read_text().rpartition(")")[2].split()[0]
+    assert status == "S"
+    if chosen.has_filter:
+        assert "done" not in (result["kill a sibling by a pipe"], result["signal a sibling"])
+
+
 @root_only
 @pytest.mark.parametrize("is_forked", [False, True], ids=["own interpreter", "forked"])
 def test_hostile_parser_under_a_separate_uid_is_refused_everything(targets, separate_uid, request, is_forked):

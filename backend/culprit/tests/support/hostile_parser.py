@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import json
 import os
 import signal
@@ -66,6 +67,7 @@ def _attempts(request: Mapping[str, Any]) -> dict[str, Callable[[], object]]:
         "leave the process group": os.setsid,
         "fork": _fork,
         "outlive the parent": lambda: _call("prctl", 1, 0),
+        "kill a sibling by a pipe": lambda: _kill_by_pipe(sibling),
     }
 
 
@@ -90,6 +92,15 @@ def _send(port: int) -> None:
 
 def _trace(pid: int) -> None:
     _call("ptrace", 0x4206, pid, 0, 0)  # PTRACE_SEIZE; ends with this process
+
+
+def _kill_by_pipe(pid: int) -> None:
+    """Have the kernel send SIGKILL to a process whenever a pipe has data."""
+    reading, writing = os.pipe()
+    fcntl.fcntl(reading, fcntl.F_SETOWN, pid)
+    fcntl.fcntl(reading, fcntl.F_SETSIG, signal.SIGKILL)
+    fcntl.fcntl(reading, fcntl.F_SETFL, fcntl.fcntl(reading, fcntl.F_GETFL) | os.O_ASYNC)
+    os.write(writing, b"x")
 
 
 def _fork() -> None:
