@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collectors.contract import Text
 from culprit.domain.rules.finding import Strength
-from culprit.domain.rules.measures.application import calls, growth, lock_queues, waits
+from culprit.domain.rules.measures.application import calls, growth, waits
+from culprit.domain.rules.measures.cpu import lock_queues
 from culprit.domain.rules.measures.service_time import shares
 from culprit.domain.rules.rule import Condition, Rule, Threshold
 from culprit.domain.rules.use_method import Use
