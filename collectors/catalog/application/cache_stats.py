@@ -52,7 +52,7 @@ counters() {{
   while read -r q h p; do
     timeout 2 $low bash -c 'exec 3<>"/dev/tcp/$1/$2" && printf "stats\\r\\nquit\\r\\n" >&3 && head -c 20000 <&3' stats "$h" "$p" 2>/dev/null |
       tr -d '\\r' | awk -v when="$1" -v q="$q" '
-        BEGIN {{ k["get_hits"] = "hits"; k["get_misses"] = "misses"; k["evictions"] = "evicted"; k["bytes"] = "used_bytes"; k["limit_maxbytes"] = "limit_bytes" }}
+        BEGIN {{ k["get_hits"] = "hits"; k["get_misses"] = "misses"; k["evictions"] = "evicted"; k["store_too_large"] = "refused"; k["bytes"] = "used_bytes"; k["limit_maxbytes"] = "limit_bytes" }}
         $1 == "STAT" && $2 in k && $3 ~ /^[0-9]+$/ {{ printf "counter\\twhen=%s\\tname=memcached %s %s\\tvalue=%s\\n", when, q, k[$2], $3 }}'
   done < .memcached
   while read -r q u g n; do
@@ -78,7 +78,8 @@ rm -f .memcached .varnish
 
 
 def parse_cache_stats(parts: Mapping[str, Part], context: Context) -> Parsed:
-    """Table `cache_counters`: names are `PROGRAM PID COUNTER`, with the counters hits, misses, evicted and bytes."""
+    """Table `cache_counters`: names are `PROGRAM PID COUNTER`, with the counters hits, misses, evicted, refused
+    (values that are too large for an item) and bytes."""
     matching = field_lines.read_field_lines(parts, ("counter", "span"), max_lines=500)
     if matching is None:
         return field_lines.report_missing_part()

@@ -1,8 +1,9 @@
-"""What the threads of a Java process do, in three looks a second apart, and who waits for whose lock."""
+"""What the threads of a Java process do, in five dumps half a second apart, and who waits for whose lock."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -29,6 +30,7 @@ _MAX_BYTES = 16 << 20
 _MAX_LINES = 400_000
 _MAX_THREADS = 20_000
 _MAX_ROWS = 2_000
+_MAX_DUMPS = 8
 _NAME = re.compile(rb'"(.{0,200}?)" (?:#\d|.{0,200}\bnid=)')
 _NID = re.compile(rb"\bnid=(0x[0-9a-f]{1,16}|\d{1,10})\b")
 _CPU = re.compile(rb"\bcpu=(\d{1,15}(?:\.\d{1,6})?)ms\b")
@@ -48,7 +50,15 @@ _THREADS = (
     ),
     *(Column("waits_for"), Column("lock_class"), Column("owner"), Column("cpu", "ms")),
 )
-_LOCKS = (Column("lock"), Column("lock_class"), Column("owner"), Column("waiters"))
+_LOCKS = (
+    *(Column("lock"), Column("lock_class"), Column("owner"), Column("waiters"), Column("pid")),
+    *(Column("dumps"), Column("queue_dumps"), Column("queue_mean")),
+)
+#: Locks of java.util.concurrent. An idle thread of a pool parks for a condition, a queue or a future instead: a thread
+#: parks for the object that it waits for (LockSupport.park(Object blocker)).
+_LOCK_CLASS = re.compile(
+    rb"java\.util\.concurrent\.locks\.(Reentrant(ReadWrite)?Lock\$\w{0,20}Sync|StampedLock)$"
+)
 
 _SH = f"""
 LC_ALL=C
@@ -56,14 +66,15 @@ export LC_ALL
 {ATTACH}
 s=$SECS
 i=1
-while [ $i -le 3 ]; do
-  jvm_command Thread.print 5000000 > .dump
+echo "process $j"
+while [ $i -le 5 ]; do
+  jvm_command Thread.print 3000000 > .dump
   grep -q 'java.lang.Thread.State' .dump || {{ echo "the Java process does not answer" >&2; exit 69; }}
   echo "dump $i"
   cat .dump
   echo
   i=$((i + 1))
-  [ $i -gt 3 ] || [ "$s" -lt 1 ] || sleep 1
+  [ $i -gt 5 ] || [ "$s" -lt 1 ] || sleep .5 || sleep 1
 done
 """
 
@@ -80,23 +91,28 @@ class _Thread:
     top: str = ""
     waits_for: str = ""
     lock_class: str = ""
+    queues: bool = False
     holds: list[str] = field(default_factory=list)
 
 
 def parse_jstack(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Tables `java_threads` (state in the last dump, CPU between the first and the last) and `java_locks`.
 
-    `tid` is the kernel's thread id (nid), as perf and strace name it. The format is HotSpot's, JDK 8 to 21.
+    `tid` is the kernel's thread id (nid), as perf and strace name it. The format is HotSpot's, JDK 8 to 21. `waiters`
+    are threads that wait for a lock or condition in the last dump, `queue_mean` those that want to lock it, on average
+    over all `dumps`, and `queue_dumps` the dumps with such a thread. `pid` is None where the output does not state it.
     """
     del context
     part = parts.get("stdout")
     if part is None:
         return field_lines.report_missing_part()
     dumps: list[dict[str, _Thread]] = []
-    deadlocks = 0
+    deadlocks, pid = 0, None
     for number, line in enumerate(part.read(_MAX_BYTES).split(b"\n")[:_MAX_LINES], 1):
         if line.startswith(b"dump ") and len(line) < 8:
-            dumps = (dumps if len(dumps) < 4 else dumps[:3]) + [{}]
+            dumps = (dumps if len(dumps) < _MAX_DUMPS else dumps[:-1]) + [{}]
+        elif not dumps and line.startswith(b"process ") and line[8:18].isdigit():
+            pid = int(line[8:18])
         elif line.startswith(b"Found ") and b" deadlock" in line[:60]:
             deadlocks += 1
         elif dumps:
@@ -106,7 +122,7 @@ def parse_jstack(parts: Mapping[str, Part], context: Context) -> Parsed:
     last = next(dump for dump in reversed(dumps) if dump)
     owners = {lock: thread.name for thread in last.values() for lock in thread.holds}
     rows = sorted(_build_rows(dumps, last, owners), key=lambda pair: -float(pair[1][9] or 0))[:_MAX_ROWS]
-    locks = list(_build_locks(last, owners))[:_MAX_ROWS]
+    locks = list(_build_locks(dumps, last, owners, pid))[:_MAX_ROWS]
     tables = [Table("java_threads", _THREADS, tuple(row for _, row in rows), lines=tuple(n for n, _ in rows))]
     if locks:
         tables.append(
@@ -143,6 +159,8 @@ def _read_lines(dump: dict[str, _Thread], number: int, line: bytes) -> None:
                 thread.holds.append(lock)
         elif not thread.waits_for:
             thread.waits_for, thread.lock_class = lock, to_text(match[3], 100)
+            is_lock = match[1] == b"parking to wait for" and _LOCK_CLASS.match(match[3]) is not None
+            thread.queues = is_lock or match[1] == b"waiting to lock"
 
 
 Row = tuple[str | int | float | None, ...]
@@ -165,13 +183,25 @@ def _build_rows(
         )
 
 
-def _build_locks(last: Mapping[str, _Thread], owners: Mapping[str, str]) -> Iterator[tuple[int, Row]]:
+def _build_locks(
+    dumps: list[dict[str, _Thread]], last: dict[str, _Thread], owners: Mapping[str, str], pid: int | None
+) -> Iterator[tuple[int, Row]]:
+    """Yield a row for each lock that threads wait for in the last dump, or want in any dump, most waiters first."""
     waiters: dict[str, list[_Thread]] = {}
-    for thread in last.values():
-        if thread.waits_for:
-            waiters.setdefault(thread.waits_for, []).append(thread)
+    queues: dict[str, list[int]] = {}
+    for dump in dumps:
+        count = Counter(thread.waits_for for thread in dump.values() if thread.queues)
+        for lock, number in count.items():
+            queues.setdefault(lock, []).append(number)
+        for thread in dump.values():
+            if thread.waits_for and (dump is last or thread.queues):
+                waiters.setdefault(thread.waits_for, []).append(thread)
     for lock, threads in sorted(waiters.items(), key=lambda item: -len(item[1])):
-        yield threads[0].line, (lock, threads[0].lock_class, owners.get(lock, ""), len(threads))
+        now = sum(thread.waits_for == lock for thread in last.values())
+        queue = queues.get(lock, [])
+        mean = round(sum(queue) / len(dumps), 2)
+        head = (lock, threads[-1].lock_class, owners.get(lock, ""), now)
+        yield threads[-1].line, (*head, pid, len(dumps), len(queue), mean)
 
 
 COLLECTOR = Collector(
@@ -189,7 +219,7 @@ COLLECTOR = Collector(
             "attach",
             Needs(tools=("awk", "env", "grep"), target=True, remedy=PYTHON_REMEDY),
             sh=_SH,
-            command_line="Thread.print over the attach socket of the JVM, as its user, three times a second apart"
+            command_line="Thread.print over the attach socket of the JVM, as its user, five times in two seconds"
             " ({seconds} s at most)",
         ),
     ),
@@ -198,8 +228,8 @@ COLLECTOR = Collector(
         2.0,
         50_000,
         Text(
-            "Three safepoints of 10 to 500 ms each, during which all Java threads pause.",
-            "三次安全点，每次 10 至 500 毫秒，所有 Java 线程暂停。",
+            "Five safepoints of 10 to 500 ms each, during which all Java threads pause.",
+            "五次安全点，每次 10 至 500 毫秒，所有 Java 线程暂停。",
         ),
     ),
     seconds_max=10,

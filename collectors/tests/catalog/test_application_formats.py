@@ -125,8 +125,38 @@ def test_threads_of_jdk_8() -> None:
     rows = {row[1]: row for row in threads.rows}
     assert rows["a"][0] == 31 and rows["a"][6:9] == ("0x00000000e1", "java.lang.Object", "b")
     assert rows["a"][9] is None
-    assert locks.rows == (("0x00000000e1", "java.lang.Object", "b", 1),)
+    assert locks.rows == (("0x00000000e1", "java.lang.Object", "b", 1, None, 1, 1, 1.0),)
     assert read.facts["java_deadlocks"] == 1
+
+
+PARKED = """dump {dump}
+"pool-1-thread-{name}" #12 prio=5 os_prio=0 tid=0x7f01 nid={nid} waiting on condition [0x7f02]
+   java.lang.Thread.State: WAITING (parking)
+	at jdk.internal.misc.Unsafe.park(java.base@17/Native Method)
+	- parking to wait for  <{lock}> (a java.util.concurrent.{kind})
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "queues"),
+    [
+        ("locks.ReentrantLock$FairSync", True),
+        ("locks.ReentrantReadWriteLock$NonfairSync", True),
+        ("locks.StampedLock", True),
+        ("locks.AbstractQueuedSynchronizer$ConditionObject", False),
+        ("SynchronousQueue$TransferStack", False),
+        ("CountDownLatch$Sync", False),
+        ("Semaphore$NonfairSync", False),
+        ("FutureTask", False),
+    ],
+)
+def test_parked_threads_queue_only_for_locks(kind: str, queues: bool) -> None:
+    """An idle thread of a pool parks for a condition or a queue, and a request may park for a result."""
+    dumps = [PARKED.format(dump=number, name=1, nid=31, lock="0xe1", kind=kind) for number in (1, 2)]
+    text = "process 40\n" + "".join(dumps) + "dump 3\n" + '"x" #9 nid=30 runnable\n'
+    read = jstack.parse_jstack({"stdout": part(text)}, context())
+    locks = [row[4:] for table in read.tables if table.kind == "java_locks" for row in table.rows]
+    assert locks == ([(40, 3, 2, 0.67)] if queues else [])
 
 
 def test_empty_output_is_unreadable() -> None:

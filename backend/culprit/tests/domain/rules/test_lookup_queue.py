@@ -52,7 +52,7 @@ def test_requests_that_wait_for_many_queries_queue_for_the_threads_that_look_nam
     [
         (5, 300.0, "slow-name-resolution"),
         (5, 20.0, None),  # many quick look-ups
-        (6, 300.0, None),  # of another user
+        (6, 300.0, "lock-contention"),  # of another user: they wait for something inside the process
     ],
 )
 def test_requests_in_idle_threads_wait_for_open_queries_of_their_user(

@@ -24,10 +24,12 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         id="F-CACHE-TOO-SMALL",
-        title=Text("A cache evicts as fast as it is filled", "缓存的淘汰与填充一样快"),
+        title=Text("A cache loses entries as fast as it is filled", "缓存的条目随写随失"),
         summary=Text(
-            "{name} ({mb} MB) does not have {value} % of what callers look for, and evicts {evicted} entries a second.",
-            "{name}（{mb} MB）有 {value} % 的查找未命中，每秒淘汰 {evicted} 个条目。",
+            "{name} ({mb} MB) does not have {value} % of what callers look for. Each second it evicts {evicted} "
+            "entries and refuses {refused} that are too large for an item.",
+            "{name}（{mb} MB）有 {value} % 的查找未命中，每秒淘汰 {evicted} 个条目，"
+            "并因超过单条上限而拒绝 {refused} 个。",
         ),
         measure=caches.MISSED,
         op=">=",
@@ -38,7 +40,7 @@ RULES: tuple[Rule, ...] = (
             Condition(
                 caches.EVICTED_PER_MISS,
                 ">=",
-                Threshold("evicted", 0.5, "most of what is stored again evicts another entry"),
+                Threshold("evicted", 0.5, "most of what is stored again evicts another entry, or is refused"),
             ),
         ),
         suspects=("cache-memory-limit",),
@@ -48,7 +50,7 @@ RULES: tuple[Rule, ...] = (
             "Entries that are asked for once are missed at any size of the cache.",
             "只访问一次的条目在任何缓存大小下都会未命中。",
         ),
-        source="memcached: stats; varnishstat: MAIN.cache_miss, MAIN.n_lru_nuked",
+        source="memcached: stats (evictions, store_too_large); varnishstat: MAIN.cache_miss, MAIN.n_lru_nuked",
     ),
     Rule(
         id="F-PHP-COMPILES",

@@ -106,7 +106,7 @@ RULES: tuple[Rule, ...] = (
             "The connection may belong to a client. Check the peer of the connection.",
             "被读取的连接也可能属于客户端：请查看对端。",
         ),
-        source="top frame of the owner in two of three thread dumps; the JVM reports such a thread "
+        source="top frame of the owner in most of the thread dumps; the JVM reports such a thread "
         "as RUNNABLE",
     ),
     Rule(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collectors.contract import Text
 from culprit.domain.rules.finding import Strength
-from culprit.domain.rules.measures.application import calls, waits
+from culprit.domain.rules.measures.application import calls, growth, waits
+from culprit.domain.rules.measures.cpu import lock_queues
+from culprit.domain.rules.measures.service_time import shares
 from culprit.domain.rules.rule import Condition, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
@@ -109,5 +111,70 @@ RULES: tuple[Rule, ...] = (
         causes=("lock-contention",),
         caveats=Text("Idle threads of a pool also park on futex.", "空闲的线程池工作线程也停在 futex。"),
         source="strace -f -T: waits of one thread that ended with the wake-up by another",
+    ),
+    Rule(
+        id="F-LOCK-JAVA-QUEUE",
+        title=Text("Requests queue for a lock of Java", "请求在排队等待 Java 的锁"),
+        summary=Text(
+            "On average {value} threads of {name} want to lock a {lock} that others hold, in {seen} of {dumps} thread "
+            "dumps, while requests wait.",
+            "有请求在等待时，{name} 平均有 {value} 个线程想获取被其他线程持有的 {lock}"
+            "（{dumps} 次线程转储中出现 {seen} 次）。",
+        ),
+        measure=lock_queues.JAVA_QUEUE,
+        op=">=",
+        thresholds=(
+            ("warn", Threshold("warn", 1.0, "at any time one thread waits for its turn")),
+            ("critical", Threshold("critical", 8.0, "as F-LOCK-OFFCPU: a complete pool")),
+        ),
+        strength=Strength.MECHANISM,
+        use=Use("application", "saturation"),
+        also=(
+            Condition(
+                lock_queues.JAVA_QUEUE_SEEN,
+                ">=",
+                Threshold("dumps", 2.0, "a queue in a single dump may be a coincidence"),
+            ),
+            Condition(
+                lock_queues.JAVA_QUEUE_PART,
+                ">=",
+                Threshold("part", 33.3, "percent of the requests that wait: they take 1.5 times as long"),
+            ),
+            Condition(
+                shares.OLDEST,
+                ">=",
+                Threshold("oldest", 100.0, "milliseconds: users notice a tenth of a second (Miller 1968)"),
+            ),
+        ),
+        causes=("lock-contention",),
+        refuted_by=("F-SERVICE-INSIDE-AS-BEFORE", "F-THREADS-OVERSUB", "F-CPU-THROTTLED-WAITING"),
+        harm=True,
+        caveats=Text(
+            "The holder of the lock may itself wait, for a disk or a peer. Readers can share a lock.",
+            "持锁者自身可能在等待磁盘或对端；读锁可由多个线程共享。",
+        ),
+        source="Thread.print of HotSpot: monitors, and locks of java.util.concurrent for which a thread parks "
+        "(LockSupport.park(blocker)); an idle thread parks for a condition, a queue or a future",
+    ),
+    Rule(
+        id="F-SERVICE-INSIDE-AS-BEFORE",
+        title=Text("Requests wait inside the process as before", "请求在进程内部的等待与以前相同"),
+        summary=Text(
+            "On average {waiting} requests wait inside of {name} for other threads, {value} times as many as in the "
+            "baseline ({before}).",
+            "{name} 平均有 {waiting} 个请求在进程内部等待其他线程，是基线（{before} 个）的 {value} 倍。",
+        ),
+        measure=growth.INSIDE_GROWTH,
+        op="<=",
+        thresholds=(
+            ("info", Threshold("info", 1.5, "a third of the time more, as for any part of the time")),
+        ),
+        strength=Strength.CONTEXT,
+        use=Use("application", "saturation"),
+        caveats=Text(
+            "A baseline that was recorded during the incident hides it: choose one from a good time.",
+            "若基线本身取自故障期间，会掩盖故障：请选择正常时段的基线。",
+        ),
+        source="Little's law, as F-SERVICE-SLOWER, for requests in threads that wait for another thread",
     ),
 )

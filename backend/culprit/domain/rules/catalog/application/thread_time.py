@@ -23,6 +23,11 @@ _OLDEST = Threshold("oldest", 100.0, "milliseconds: users notice a tenth of a se
 #: Where a service has no CPU, requests pass quickly once a thread takes them; they wait before.
 _QUEUED = "at any time one request waits for a thread"
 _SINGLE_REQUEST = Threshold("waiting", 1.0, "at any time one request waits")
+_TWO_REQUESTS = Condition(
+    shares.WAITING,
+    ">=",
+    Threshold("two", 2.0, "one holds what the other waits for: a single request contends with none"),
+)
 #: Requests wait, or the diagnosis is about this service.
 _SLOW: tuple[Condition | AnyCondition, ...] = (
     AnyCondition(
@@ -185,6 +190,9 @@ RULES: tuple[Rule, ...] = (
                 f"有请求在处理时，{{name}} 的线程有 {{value}} % 的时间{zh}。",
             ),
             suspects=("lock-contention",),
+            also=(_TWO_REQUESTS,),
+            refuted_by=("F-SERVICE-INSIDE-AS-BEFORE",),
+            default_cause="lock-contention",
             caveats=Text(
                 "Locks, connection pools and idle pools look the same here.",
                 "锁、连接池与空闲线程池在此无法区分。",

@@ -78,7 +78,7 @@ RULES: tuple[Rule, ...] = (
             "Java functions only with symbols.",
             "最内层帧在安全点处读取，接近真正计算的位置；只有带符号时，本机代码剖析才显示 Java 函数。",
         ),
-        source="Thread.print of HotSpot, three times a second apart: innermost frame, cpu=",
+        source="Thread.print of HotSpot, five times in two seconds: innermost frame, cpu=",
     ),
     Rule(
         id="F-FLAME-DIFF",

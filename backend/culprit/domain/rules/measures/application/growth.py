@@ -14,9 +14,10 @@ from culprit.domain.rules.intervals import Interval
 from culprit.domain.rules.measures.application.waits import count_samples, estimate_waiting, list_calls
 from culprit.domain.rules.measures.derived import cite_rows
 from culprit.domain.rules.measures.service_time.accounts import TimeAccount
+from culprit.domain.rules.measures.service_time.activities import INSIDE_WAITS
 from culprit.domain.rules.measures.service_time.requests import select_rows
 from culprit.domain.rules.measures.service_time.services import LocalService, index_rows, sum_column
-from culprit.domain.rules.measures.service_time.shares import get_service_times
+from culprit.domain.rules.measures.service_time.shares import cite_time, get_service_times
 from culprit.domain.rules.readings import cite_series, measure_spans_s, reduce_values
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView, TableRow
@@ -105,6 +106,37 @@ def _read_peer_growth(view: HostView) -> Reading:
         waiting = [subject for row, subject in calls if row.number("waiting")]
         measurements += [Measurement(value, subject, cites, samples, (), detail) for subject in waiting]
     return measurements
+
+
+def _read_inside_growth(view: HostView) -> Reading:
+    """Return for each service how many requests wait inside its process, as a multiple of those in the baseline.
+
+    They are in threads that wait for another thread of the process. A higher rate of requests makes them as many more.
+    A service has no number where none waited inside before: then the baseline does not explain those of now.
+    """
+    result = _find_baseline(view, INSIDE_GROWTH.id)
+    if isinstance(result, MissingData):
+        return result
+    before, traffic, citation = result
+    measurements = []
+    for account in get_service_times(view).accounts:
+        accounts = get_service_times(before).accounts
+        same = next((item for item in accounts if _is_same(account.service, item.service)), None)
+        now, then = _sum_inside(account), _sum_inside(same) if same is not None else 0.0
+        if then > 0:
+            detail: dict[str, str | int | float] = {
+                "name": account.service.name, "waiting": round(now, 2), "before": round(then, 2),
+            }  # fmt: skip
+            cites = (*cite_time(account), citation)
+            value = now / then / traffic.grew
+            measurements.append(
+                Measurement(value, account.service.subject, cites, account.samples, (), detail)
+            )
+    return measurements
+
+
+def _sum_inside(account: TimeAccount) -> float:
+    return sum(amount.number for (activity, _), amount in account.amounts.items() if activity in INSIDE_WAITS)
 
 
 def _group_calls(view: HostView) -> Mapping[tuple[str, str], list[tuple[TableRow, Subject]]]:
@@ -219,6 +251,11 @@ GROWTH = Measure(
 LOWEST_GROWTH = Measure(
     "service.request_time_ratio_least", "ratio",
     Text("Least time of a request against the baseline", "请求耗时与基线之比的下限"), _SOURCES, _read_lowest_growth,
+)  # fmt: skip
+INSIDE_GROWTH = Measure(
+    "service.inside_waits_ratio", "ratio",
+    Text("Requests that wait inside the process against the baseline", "进程内部等待的请求数与基线之比"),
+    _SOURCES, _read_inside_growth,
 )  # fmt: skip
 PEER_GROWTH = Measure(
     "peer.answer_time_ratio_least", "ratio",

@@ -20,6 +20,8 @@ from culprit.domain.rules.intervals import (
     poisson_interval,
 )
 from culprit.domain.rules.measures.derived import cite_rows
+from culprit.domain.rules.measures.service_time.shares import cite_time, get_service_times
+from culprit.domain.rules.measures.service_time.thread_amounts import get_window_ms
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView, TableRow
 
@@ -132,37 +134,56 @@ def _statement_share(view: HostView) -> Iterator[Measurement]:
         )
 
 
-def _servers(view: HostView) -> Mapping[str, Sequence[TableRow]]:
-    """Busy processes of databases by control group."""
-    table_rows: dict[str, list[TableRow]] = defaultdict(list)
-    for row in view.rows("thread_groups"):
+def _list_processes(view: HostView) -> Sequence[tuple[TableRow, float]]:
+    """Return processes and their CPU time in percent of one CPU.
+
+    `thread_groups` has only the processes that a diagnosis is about, `process_time` those of the whole host.
+    """
+    rows = view.rows("process_time")
+    window_ms = get_window_ms(rows)
+    if window_ms > 0:
+        return [(row, 100.0 * (row.number("run_ms") or 0.0) / window_ms) for row in rows]
+    return [(row, row.number("cpu_pct") or 0.0) for row in view.rows("thread_groups")]
+
+
+def _servers(view: HostView) -> Mapping[str, Sequence[tuple[TableRow, float]]]:
+    """Return processes of databases and their CPU time by control group."""
+    by_group: dict[str, list[tuple[TableRow, float]]] = defaultdict(list)
+    for row, cpu in _list_processes(view):
         if DATABASES.match(row.text("comm")):
-            table_rows[row.text("cgroup") or "/"].append(row)
-    return table_rows
+            by_group[row.text("cgroup") or "/"].append((row, cpu))
+    return by_group
 
 
 def _database_cpu(view: HostView) -> Iterator[Measurement]:
-    for cgroup, rows in _servers(view).items():
-        cpu = sum(row.number("cpu_pct") or 0.0 for row in rows)
+    for cgroup, processes in _servers(view).items():
+        rows = [row for row, _ in processes]
         detail: Detail = {"name": rows[0].text("comm")}
-        yield Measurement(cpu, (("cgroup", cgroup),), cite_rows(rows), len(rows), (), detail)
+        yield Measurement(
+            sum(cpu for _, cpu in processes), (("cgroup", cgroup),), cite_rows(rows), len(rows), (), detail
+        )
 
 
 def _database_share(view: HostView) -> Iterator[Measurement]:
     """Return the share of each database in the CPU time of all processes."""
-    everything = view.rows("thread_groups")
-    total = sum(row.number("cpu_pct") or 0.0 for row in everything)
+    everything = _list_processes(view)
+    total = sum(cpu for _, cpu in everything)
+    cites = cite_rows(row for row, _ in everything)
     for item in _database_cpu(view) if total > 0 else ():
-        share = 100.0 * item.value / total
-        yield replace(item, value=share, citations=cite_rows(everything), sample_count=len(everything))
+        yield replace(item, value=100.0 * item.value / total, citations=cites, sample_count=len(everything))
 
 
 def _cpu_per_turn(view: HostView) -> Iterator[Measurement]:
-    """CPU between two waits: a session waits for its client at least once a statement."""
+    """CPU between two waits: a session waits for its client at least once a statement.
+
+    Where the threads of a server are not listed, because the diagnosis is about another process, it is the CPU time of
+    the statement that has waited longest: that part of the time of the server's requests which it runs.
+    """
     threads: dict[float, list[TableRow]] = defaultdict(list)
     for row in view.rows("threads"):
         threads[row.number("pid") or 0.0].append(row)
-    for cgroup, groups in _servers(view).items():
+    for cgroup, processes in _servers(view).items():
+        groups = [row for row, _ in processes]
         rows = [row for group in groups for row in threads.get(group.number("pid") or 0.0, [])]
         cpu_ms = sum(10.0 * (row.number("cpu_pct") or 0.0) for row in rows)
         turns = sum(row.number("voluntary_per_s") or 0.0 for row in rows)
@@ -178,6 +199,22 @@ def _cpu_per_turn(view: HostView) -> Iterator[Measurement]:
                 round(turns * seconds),
                 interval=interval,
             )
+        else:
+            yield from _measure_longest_statement(view, cgroup, groups)
+
+
+def _measure_longest_statement(
+    view: HostView, cgroup: str, groups: Sequence[TableRow]
+) -> Iterator[Measurement]:
+    pids = {row.text("pid") for row in groups}
+    for account in get_service_times(view).accounts:
+        if account.service.pids & pids and account.oldest_ms > 0:
+            part = account.share_of("running", "")
+            low, value, high = (account.oldest_ms * share for share in (part.low, part.value, part.high))
+            yield Measurement(
+                value, (("cgroup", cgroup),), cite_time(account), account.samples,
+                interval=Interval("sampled", low, high),
+            )  # fmt: skip
 
 
 def _statement_stacks(view: HostView) -> Iterator[Measurement]:
@@ -186,10 +223,10 @@ def _statement_stacks(view: HostView) -> Iterator[Measurement]:
     if stacks is None:
         return
     for cgroup, rows in _servers(view).items():
-        pids = tuple(int(row.number("pid") or 0) for row in rows)
+        pids = tuple(int(row.number("pid") or 0) for row, _ in rows)
         seen = stacks.profile.view(SampleFilter(pid=pids, hide_idle=True))
         frames = search_frames(seen, STATEMENT, regex=True)
-        citations = (replace(stacks.citation, frame=STATEMENT), *cite_rows(rows))
+        citations = (replace(stacks.citation, frame=STATEMENT), *cite_rows(row for row, _ in rows))
         detail: Detail = {"frames": ", ".join(frames.frames[:4]), "samples": seen.samples}
         yield Measurement(
             100.0 * frames.share, (("cgroup", cgroup),), citations, seen.samples, stacks.quality_issues(), detail,

@@ -36,7 +36,7 @@ LOCKS = (
     r"|ObjectSynchronizer::enter|monitor_locking|sync\.\(\*(RW)?Mutex\)|take_gil"
 )
 OFF_CPU_SECONDS = 4.0
-#: Of three dumps, a second apart: what was seen twice lasts.
+#: Of dumps in two seconds: what more than half of them show lasts for about a second. A single dump is no time.
 SAME_DUMPS = 2
 
 
@@ -244,7 +244,7 @@ def _java_locks(view: HostView) -> Iterator[Measurement]:
 
 
 def _java_hot_class(view: HostView) -> Iterator[Measurement]:
-    """Percent of the CPU time of Java threads, between three dumps, of those whose innermost frame is in one class."""
+    """Percent of the CPU time of Java threads, between dumps, of those whose innermost frame is in one class."""
     used: dict[str, float] = {}
     rows = [row for row in view.rows("java_threads") if (row.number("cpu") or 0.0) > 0]
     for row in rows:
@@ -270,12 +270,13 @@ SOCKET_READ = re.compile(
 
 
 def _owners(view: HostView) -> Iterator[Measurement]:
-    """Threads that wait for a monitor whose owner waits for a connection in all dumps but the first, by monitor."""
+    """Threads that wait for a monitor whose owner waits for a connection in most dumps, by monitor."""
     threads = {row.text("name"): row for row in view.rows("java_threads")}
     for row in view.rows("java_locks"):
         owner = threads.get(row.text("owner"))
         if owner is not None:
-            stays = (owner.number("same_top") or 0) >= SAME_DUMPS
+            most = max(SAME_DUMPS, (owner.number("dumps") or 0) // 2 + 1)
+            stays = (owner.number("same_top") or 0) >= most
             reads = stays and SOCKET_READ.search(owner.text("top_frame")) is not None
             lock, name = row.text("lock_class"), row.text("owner")
             detail = {"lock": lock, "owner": name, "frame": owner.text("top_frame")}

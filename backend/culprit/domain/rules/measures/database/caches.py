@@ -1,4 +1,4 @@
-"""How well local caches work: entries that callers missed, and entries that were evicted for others."""
+"""How well local caches work: entries that callers missed, and entries that were evicted or never stored."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from culprit.domain.rules.view import HostView, TableRow
 
 _NEEDS = (("cache_stats",),)
 _COUNTERS = ("hits", "misses", "evicted")
+#: Only memcached counts these: a value that is larger than its limit of an item is never stored (-I, one megabyte).
+_REFUSED = "refused"
 
 
 def _list_caches(view: HostView) -> Iterator[tuple[str, str, Mapping[str, TableRow]]]:
@@ -29,7 +31,7 @@ def _list_caches(view: HostView) -> Iterator[tuple[str, str, Mapping[str, TableR
 def _read(
     ratio: Callable[[float, float, float], tuple[float, float]],
 ) -> Callable[[HostView], Iterator[Measurement]]:
-    """Return how a ratio of the rates of hits, misses and evictions is read from each cache that is used."""
+    """Return how a ratio of the rates of hits, misses and lost entries is read from each cache that is used."""
 
     def read(view: HostView) -> Iterator[Measurement]:
         for program, pid, rows in _list_caches(view):
@@ -38,7 +40,8 @@ def _read(
             if len(rates) != len(_COUNTERS):
                 continue
             hits, misses, evicted = rates
-            part, whole = ratio(hits, misses, evicted)
+            refused = (rows[_REFUSED].number("change") or 0.0) if _REFUSED in rows else 0.0
+            part, whole = ratio(hits, misses, evicted + refused)
             if whole > 0:
                 limit = rows.get("limit_bytes")
                 detail: Detail = {
@@ -46,9 +49,11 @@ def _read(
                     "missed": round(misses, 1),
                     "hit": round(hits, 1),
                     "evicted": round(evicted, 1),
+                    "refused": round(refused, 1),
                     "mb": round((limit.number("value") or 0.0) / (1 << 20)) if limit else 0,
                 }
-                cites = tuple(row.citation for row in (*counters, *((limit,) if limit else ())))
+                others = (rows[name] for name in ("limit_bytes", _REFUSED) if name in rows)
+                cites = tuple(row.citation for row in (*counters, *others))
                 yield Measurement(part / whole, (("cache", f"{program} {pid}"),), cites, 1, (), detail)
 
     return read
@@ -57,9 +62,9 @@ def _read(
 PRESENT = build_presence("cache.programs_count", Text("Caches", "缓存程序"), r"varnishd|cache-main|memcached")
 MISSED = build_listed_measure(
     "cache.missed_pct", "pct", "Entries not found", "未命中的条目", _NEEDS,
-    _read(lambda hits, misses, evicted: (100.0 * misses, hits + misses)),
+    _read(lambda hits, misses, lost: (100.0 * misses, hits + misses)),
 )  # fmt: skip
 EVICTED_PER_MISS = build_listed_measure(
-    "cache.evicted_per_miss", "ratio", "Entries evicted for each missed one", "每次未命中对应的淘汰数", _NEEDS,
-    _read(lambda hits, misses, evicted: (evicted, misses)),
+    "cache.evicted_per_miss", "ratio", "Entries evicted or refused for each missed one", "每次未命中对应的淘汰或拒绝数",
+    _NEEDS, _read(lambda hits, misses, lost: (lost, misses)),
 )  # fmt: skip

@@ -33,7 +33,7 @@ def _appointments_of_salons(environment: LabEnvironment, rng: Random) -> Iterato
 
 SCENARIOS = (
     Scenario(
-        "salon-appointments", "holdout", "appointments-of-salons", ("firewall-drop",),
+        "salon-appointments", "development", "appointments-of-salons", ("firewall-drop",),
         "The firewall lets an address open fewer connections a second than the portal of a new customer needs.",
         _appointments_of_salons, needs=(GO, "nginx", "iptables"), seconds=10.0,
         software=("iptables", "nginx", "go"),

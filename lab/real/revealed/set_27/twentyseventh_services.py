@@ -55,12 +55,12 @@ def _parcels_of_a_surveyor(environment: LabEnvironment, rng: Random) -> Iterator
 
 SCENARIOS = (
     Scenario(
-        "instrument-loans", "holdout", "instruments-of-a-lender", ("lock-contention",),
+        "instrument-loans", "development", "instruments-of-a-lender", ("lock-contention",),
         "Threads of a Java service that read may share a lock; each that waits to write lets no further one in.",
         _instruments_of_a_lender, needs=("java", "javac", "nginx", "curl"), seconds=10.0, software=("java", "nginx"),
     ),
     Scenario(
-        "surveyor-parcels", "holdout", "parcels-of-a-surveyor", ("cpu-hot-function", "cpu-exhausted"),
+        "surveyor-parcels", "development", "parcels-of-a-surveyor", ("cpu-hot-function", "cpu-exhausted"),
         "The settings of a new nginx compress as hard as they can; its workers do hardly anything else.",
         _parcels_of_a_surveyor, needs=("node", "nginx", "haproxy", "curl"), seconds=10.0, software=("nginx", "node"),
     ),

@@ -49,13 +49,13 @@ def _lists_of_a_seed_dealer(environment: LabEnvironment, rng: Random) -> Iterato
 
 SCENARIOS = (
     Scenario(
-        "taxi-rides", "holdout", "rides-of-taxis", ("database-lock-wait",),
+        "taxi-rides", "development", "rides-of-taxis", ("database-lock-wait",),
         "A new job stores sums with the statement that reads all rides; MariaDB locks each row that it reads.",
         _rides_of_taxis, needs=("mariadbd", "mariadb-install-db", "mariadb", "php-fpm8.2", "nginx"), seconds=10.0,
         software=("mariadb", "php-fpm", "nginx"),
     ),
     Scenario(
-        "seed-lists", "holdout", "lists-of-a-seed-dealer", ("cache-memory-limit", "database-hot-sql"),
+        "seed-lists", "development", "lists-of-a-seed-dealer", ("cache-memory-limit", "database-hot-sql"),
         "Price lists have outgrown the largest item that memcached takes; PostgreSQL works each of them out again.",
         _lists_of_a_seed_dealer, needs=(POSTGRES, "gunicorn", "nginx", "memcached", "curl", "bash"), seconds=10.0,
         software=("memcached", "postgresql", "gunicorn", "nginx"),
