@@ -1817,6 +1817,13 @@ export interface TextVariables {
   "profile.stackHelp": never;
   "profile.state": never;
   "profile.thread": never;
+  "profile.timeOrder.cpu": "cpu";
+  "profile.timeOrder.drawing": "name" | "samples";
+  "profile.timeOrder.heaviest.cpu": "all";
+  "profile.timeOrder.heaviest.thread": "all";
+  "profile.timeOrder.hint": never;
+  "profile.timeOrder.narrow": never;
+  "profile.timeOrder.noTimes": never;
   "profile.title": never;
   "profile.top": never;
   "profile.total": never;
@@ -1840,6 +1847,7 @@ export interface TextVariables {
   "profile.view.label": never;
   "profile.view.sandwich": never;
   "profile.view.table": never;
+  "profile.view.time": never;
   "profile.view.tree": never;
   "profile.waiting.queued": never;
   "profile.waiting.running": never;
