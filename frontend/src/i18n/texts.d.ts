@@ -588,6 +588,7 @@ export interface TextVariables {
   "findings.open": never;
   "findings.openFrame": "frame";
   "findings.openLine": "place";
+  "findings.otherCauses": never;
   "findings.refuted": never;
   "findings.resource.cpu": never;
   "findings.resource.disk_read": never;
@@ -886,8 +887,10 @@ export interface TextVariables {
   "incidents.backTo": "state";
   "incidents.bundle": never;
   "incidents.chain.cause": never;
+  "incidents.chain.fewer": never;
   "incidents.chain.fix": never;
   "incidents.chain.gates": never;
+  "incidents.chain.more": "count";
   "incidents.chain.noCause": never;
   "incidents.chain.noFix": never;
   "incidents.chain.noPlaybook": never;
@@ -964,6 +967,8 @@ export interface TextVariables {
   "incidents.hosts.cannotCapture": never;
   "incidents.hosts.choose": never;
   "incidents.hosts.count": "count";
+  "incidents.hosts.fewer": never;
+  "incidents.hosts.more": "count";
   "incidents.hosts.none": never;
   "incidents.hosts.noneText": never;
   "incidents.hosts.open": never;

@@ -114,7 +114,7 @@ it("displays a thread in the order of time, and selects the time of a box", asyn
   const user = userEvent.setup();
   const router = openScreen(`/profiles/${PROFILE.id}?view=time&q=gcDrain`);
   expect(await screen.findByTestId("time-order-note")).toHaveTextContent(
-    "feed-worker 4021 · the heaviest of 56 threads",
+    "feed-worker 4021 The heaviest of 56 threads",
   );
   expect(requests("/tree")).toHaveLength(0);
   // The share of a search is that of the displayed thread.

@@ -48,8 +48,8 @@ export function TimeOrderView(props: Props) {
             <p className={classes.note} data-testid="time-order-note">
               <span className="mono">{name}</span>
               {data.tracks_total > 1 &&
-                ` · ${t(`profile.timeOrder.heaviest.${data.by}`, { all: formatCount(data.tracks_total) })}`}
-              {` · ${t("profile.timeOrder.hint")}`}
+                ` ${t(`profile.timeOrder.heaviest.${data.by}`, { all: formatCount(data.tracks_total) })}`}
+              {` ${t("profile.timeOrder.hint")}`}
               {countNarrow(tree) > 0 && ` ${t("profile.timeOrder.narrow")}`}
             </p>
             <FlameGraph
