@@ -2050,6 +2050,7 @@ export interface TextVariables {
   "run.beforeText": never;
   "run.bytes": never;
   "run.capture": "number" | "plan";
+  "run.checkHost": never;
   "run.clock": never;
   "run.collector": never;
   "run.collectors": never;

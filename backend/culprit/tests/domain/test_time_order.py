@@ -75,7 +75,7 @@ def test_boxes_are_the_frames_of_consecutive_samples(samples):
 
 @settings(max_examples=60, deadline=None)
 @given(SAMPLES, st.integers(1, 30))
-def test_narrow_neighbors_become_one_box_and_none_overlap(samples, width):
+def test_narrow_neighbors_share_a_box_and_boxes_never_overlap(samples, width):
     profile = recorded(samples)
     order = order_by_time(profile.view(), "thread", width)
     least = order.tree.value[0] / width / 2
