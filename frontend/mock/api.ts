@@ -18,6 +18,7 @@ import "./captures/events.ts";
 import "./captures/uploads.ts";
 import "./automation/schedules.ts";
 import "./captures/storage.ts";
+import "./captures/timeOrder.ts";
 import "./automation/watchers.ts";
 import "./automation/triggers.ts";
 import "./captures/charts.ts";

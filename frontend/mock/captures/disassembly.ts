@@ -60,6 +60,13 @@ addRoute("GET", "/profiles/:id/table", (_, id) => {
     rows: [row("leaf", "user", HOT), row("vfs_write", "kernel", 0.2), row("main", "user", 0.2)],
   });
 });
+addRoute("GET", "/profiles/:id/search", ({ query }, id) => {
+  const total = findProfile(id ?? "")?.samples ?? 0;
+  const names = ["leaf", "main", "matcher", "spread", "vfs_write"];
+  const frames = names.filter((name) => name.includes(query.get("q") ?? ""));
+  const share = frames.length > 0 ? HOT : 0;
+  return respond({ weight: Math.round(total * share), share, nodes: [], frames });
+});
 addRoute("GET", "/profiles/:id/heat", (_, id) =>
   respond({ t0_ns: findProfile(id ?? "")?.t0_ns ?? 0, bin_ns: 1e9, rows: [[4, 9, 7, 3]], columns: 4 }),
 );

@@ -2552,6 +2552,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/profiles/{profile_id}/time-order": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Time Order
+         * @description Return the heaviest thread or CPU of the selection in the order of time.
+         *
+         *     Equal frames are one box only while they follow each other.
+         */
+        get: operations["profiles_get_time_order"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/profiles/{profile_id}/tracks": {
         parameters: {
             query?: never;
@@ -14528,6 +14550,69 @@ export interface components {
             waiting: number;
         };
         /**
+         * TimeOrderBox
+         * @description A frame in the order of time: it begins at weight `start`; times are those of its first and its last sample.
+         */
+        TimeOrderBox: {
+            /** Children */
+            children: components["schemas"]["TimeOrderBox"][];
+            /** First Ns */
+            first_ns: number;
+            /** Id */
+            id: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "root" | "comm" | "user" | "kernel" | "jit" | "inlined" | "unknown" | "pruned" | "idle";
+            /** Last Ns */
+            last_ns: number;
+            /**
+             * Module
+             * @default
+             */
+            module: string;
+            /** Name */
+            name: string;
+            /** Self */
+            self: number;
+            /** Start */
+            start: number;
+            /** Value */
+            value: number;
+        };
+        /**
+         * TimeOrderResponse
+         * @description The samples of one thread or CPU in the order of time. Unused fields are -1 or empty.
+         *
+         *     Without samples, or if samples have no times, `tree` is null. Boxes of kind `pruned` cover neighbors that are
+         *     narrower than half a pixel. It is the heaviest of `tracks_total` threads or CPUs in the selection.
+         */
+        TimeOrderResponse: {
+            /**
+             * By
+             * @enum {string}
+             */
+            by: "thread" | "cpu";
+            /** Comm */
+            comm: string;
+            /** Cpu */
+            cpu: number;
+            /** Pid */
+            pid: number;
+            /** Pruned Weight */
+            pruned_weight: number;
+            /** Samples */
+            samples: number;
+            /** Tid */
+            tid: number;
+            /** Total */
+            total: number;
+            /** Tracks Total */
+            tracks_total: number;
+            tree: components["schemas"]["TimeOrderBox"] | null;
+        };
+        /**
          * TimeRangeResponse
          * @description The times of the first and the last data of a host; null without data.
          */
@@ -25796,6 +25881,89 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FunctionTableResponse"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform does not respond */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    profiles_get_time_order: {
+        parameters: {
+            query?: {
+                from_ns?: number | null;
+                to_ns?: number | null;
+                cpu?: number[];
+                pid?: number[];
+                tid?: number[];
+                comm?: string[];
+                thread?: string[];
+                hide_idle?: boolean;
+                module?: string[];
+                stack?: string;
+                cgroup?: string[];
+                softirq_only?: boolean;
+                group_unnamed?: boolean;
+                hide?: string[];
+                focus?: string;
+                fold?: boolean;
+                by?: "thread" | "cpu";
+                width?: number;
+            };
+            header?: never;
+            path: {
+                profile_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TimeOrderResponse"];
                 };
             };
             /** @description Refused */

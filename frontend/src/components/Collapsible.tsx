@@ -40,7 +40,11 @@ export function Collapsible({ id, title, count, hint, open = false, children }: 
           {visible ? <ChevronDown size={14} aria-hidden /> : <ChevronRight size={14} aria-hidden />}
           <span className={classes.title}>{title}</span>
           {count !== undefined && <span className={classes.count}>{count}</span>}
-          {!visible && hint && <span className={classes.hint}>{hint}</span>}
+          {!visible && hint && (
+            <span className={classes.hint} title={typeof hint === "string" ? hint : undefined}>
+              {hint}
+            </span>
+          )}
         </UnstyledButton>
       </h3>
       <div id={body} hidden={!visible} className={classes.body}>

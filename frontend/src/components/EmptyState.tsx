@@ -48,6 +48,10 @@ interface ErrorProps {
   title?: ReactNode;
 }
 
+/** Return whether what was requested does not exist, or was deleted. Then a second request does not help. */
+const isGone = (error: unknown): boolean =>
+  error instanceof ApiError && (error.status === 404 || error.status === 410);
+
 /** Render an error in place of content that failed to load, and the next action. */
 export function ErrorState({ error, retry, title }: ErrorProps) {
   const { t } = useTranslation();
@@ -60,7 +64,7 @@ export function ErrorState({ error, retry, title }: ErrorProps) {
       <div className={classes.text}>
         <CodeSpans text={text(error)} />
       </div>
-      {retry && (
+      {retry && !isGone(error) && (
         <div className={classes.action}>
           <Button variant="default" leftSection={<RotateCw size={14} />} onClick={retry}>
             {t("action.retry")}

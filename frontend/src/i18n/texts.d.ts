@@ -588,6 +588,7 @@ export interface TextVariables {
   "findings.open": never;
   "findings.openFrame": "frame";
   "findings.openLine": "place";
+  "findings.otherCauses": never;
   "findings.refuted": never;
   "findings.resource.cpu": never;
   "findings.resource.disk_read": never;
@@ -886,8 +887,10 @@ export interface TextVariables {
   "incidents.backTo": "state";
   "incidents.bundle": never;
   "incidents.chain.cause": never;
+  "incidents.chain.fewer": never;
   "incidents.chain.fix": never;
   "incidents.chain.gates": never;
+  "incidents.chain.more": "count";
   "incidents.chain.noCause": never;
   "incidents.chain.noFix": never;
   "incidents.chain.noPlaybook": never;
@@ -964,6 +967,8 @@ export interface TextVariables {
   "incidents.hosts.cannotCapture": never;
   "incidents.hosts.choose": never;
   "incidents.hosts.count": "count";
+  "incidents.hosts.fewer": never;
+  "incidents.hosts.more": "count";
   "incidents.hosts.none": never;
   "incidents.hosts.noneText": never;
   "incidents.hosts.open": never;
@@ -1817,6 +1822,13 @@ export interface TextVariables {
   "profile.stackHelp": never;
   "profile.state": never;
   "profile.thread": never;
+  "profile.timeOrder.cpu": "cpu";
+  "profile.timeOrder.drawing": "name" | "samples";
+  "profile.timeOrder.heaviest.cpu": "all";
+  "profile.timeOrder.heaviest.thread": "all";
+  "profile.timeOrder.hint": never;
+  "profile.timeOrder.narrow": never;
+  "profile.timeOrder.noTimes": never;
   "profile.title": never;
   "profile.top": never;
   "profile.total": never;
@@ -1840,6 +1852,7 @@ export interface TextVariables {
   "profile.view.label": never;
   "profile.view.sandwich": never;
   "profile.view.table": never;
+  "profile.view.time": never;
   "profile.view.tree": never;
   "profile.waiting.queued": never;
   "profile.waiting.running": never;
@@ -2037,6 +2050,7 @@ export interface TextVariables {
   "run.beforeText": never;
   "run.bytes": never;
   "run.capture": "number" | "plan";
+  "run.checkHost": never;
   "run.clock": never;
   "run.collector": never;
   "run.collectors": never;

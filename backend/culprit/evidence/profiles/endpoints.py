@@ -13,6 +13,7 @@ from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
 from culprit.accounts.authorization import authorize
 from culprit.accounts.dependencies import CurrentActor
 from culprit.accounts.idempotency import Once
+from culprit.domain.profiles.exploration.time_order import OrderKey
 from culprit.domain.profiles.facets import TrackKey
 from culprit.domain.profiles.tree import MAX_DEPTH
 from culprit.domain.series.tracks import MAX_WIDTH
@@ -37,6 +38,7 @@ from culprit.evidence.profiles.schemas import (
     ProfileViewParams,
     SampleTracksResponse,
     SandwichResponse,
+    TimeOrderResponse,
     UnnamedModulesResponse,
 )
 from culprit.infra.artifacts.blob_files import ArtifactMissingError
@@ -66,6 +68,13 @@ class SandwichParams(ProfileViewParams):
     """The function of a sandwich view, and the samples."""
 
     function: Annotated[str, Query(min_length=1, max_length=4096)]
+    width: Annotated[int, Query(ge=1, le=MAX_WIDTH)] = 1200
+
+
+class TimeOrderParams(ProfileViewParams):
+    """Whether to order the samples of a thread or of a CPU, and the samples."""
+
+    by: OrderKey = "thread"
     width: Annotated[int, Query(ge=1, le=MAX_WIDTH)] = 1200
 
 
@@ -192,6 +201,27 @@ def get_sandwich(
         params.to_filter(),
         params.to_transform(),
         function=params.function,
+        width=params.width,
+    )
+    return Response(body, media_type="application/json")
+
+
+@router.get("/profiles/{profile_id}/time-order", response_model=TimeOrderResponse)
+def get_time_order(
+    profile_id: UUID, db: DbDep, actor: CurrentActor, params: Annotated[TimeOrderParams, Query()]
+) -> Response:
+    """Return the heaviest thread or CPU of the selection in the order of time.
+
+    Equal frames are one box only while they follow each other.
+    """
+    profile = service.get_profile(db, actor, profile_id)
+    release_connection(db)
+    body = service.render_time_order(
+        artifact_store(),
+        profile,
+        params.to_filter(),
+        params.to_transform(),
+        by=params.by,
         width=params.width,
     )
     return Response(body, media_type="application/json")

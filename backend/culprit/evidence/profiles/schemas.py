@@ -156,6 +156,34 @@ class ProfileTreeResponse(BaseModel):
     tree: TreeNode
 
 
+class TimeOrderBox(RenderedFrame):
+    """A frame in the order of time: it begins at weight `start`; times are those of its first and its last sample."""
+
+    start: int
+    first_ns: int
+    last_ns: int
+    children: list[TimeOrderBox]
+
+
+class TimeOrderResponse(BaseModel):
+    """The samples of one thread or CPU in the order of time. Unused fields are -1 or empty.
+
+    Without samples, or if samples have no times, `tree` is null. Boxes of kind `pruned` cover neighbors that are
+    narrower than half a pixel. It is the heaviest of `tracks_total` threads or CPUs in the selection.
+    """
+
+    by: Literal["thread", "cpu"]
+    cpu: int
+    pid: int
+    tid: int
+    comm: str
+    tracks_total: int
+    total: int
+    samples: int
+    pruned_weight: int
+    tree: TimeOrderBox | None
+
+
 class FunctionRowResponse(BaseModel):
     """One function: `self` is the weight of stacks with it innermost, `total` of all stacks that contain it."""
 

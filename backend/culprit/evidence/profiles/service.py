@@ -23,6 +23,7 @@ from culprit.domain.profile_exports.speedscope import write_speedscope
 from culprit.domain.profile_exports.svg import write_svg
 from culprit.domain.profiles.exploration.node_paths import find_inverted_node, find_node
 from culprit.domain.profiles.exploration.sandwich import build_sandwich
+from culprit.domain.profiles.exploration.time_order import OrderKey, order_by_time
 from culprit.domain.profiles.exploration.transforms import FrameTransform, transform_profile
 from culprit.domain.profiles.exploration.unnamed import list_unnamed_modules
 from culprit.domain.profiles.facets import (
@@ -204,6 +205,32 @@ def render_sandwich(
     }
     trees = f'"callers": {sandwich.callers.json()}, "callees": {sandwich.callees.json()}'
     return f"{json.dumps(figures)[:-1]}, {trees}}}".encode("utf-8", "replace")
+
+
+def render_time_order(
+    store: ArtifactStore,
+    profile: Profile,
+    chosen: SampleFilter,
+    transform: FrameTransform,
+    *,
+    by: OrderKey,
+    width: int,
+) -> bytes:
+    """Return the JSON of the heaviest thread or CPU in the order of time."""
+    order = order_by_time(load_view(store, profile, chosen, transform), by, width)
+    figures = {
+        "by": by,
+        "cpu": order.cpu if order else -1,
+        "pid": order.pid if order else -1,
+        "tid": order.tid if order else -1,
+        "comm": order.comm if order else "",
+        "tracks_total": order.tracks_total if order else 0,
+        "total": order.tree.value[0] if order else 0,
+        "samples": order.samples if order else 0,
+        "pruned_weight": order.tree.pruned if order else 0,
+    }
+    tree = order.tree.json() if order else "null"
+    return f'{json.dumps(figures)[:-1]}, "tree": {tree}}}'.encode("utf-8", "replace")
 
 
 def list_functions(

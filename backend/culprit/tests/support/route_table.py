@@ -347,6 +347,7 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("GET", "/profiles/{profile_id}/tree"): ("viewer", None, "", True),
     ("GET", "/profiles/{profile_id}/table"): ("viewer", None, "", True),
     ("GET", "/profiles/{profile_id}/sandwich"): ("viewer", None, "?function=x", True),
+    ("GET", "/profiles/{profile_id}/time-order"): ("viewer", None, "", True),
     ("GET", "/profiles/{profile_id}/tracks"): ("viewer", None, "", True),
     ("GET", "/profiles/{profile_id}/unnamed"): ("viewer", None, "", True),
     ("GET", "/profiles/{profile_id}/search"): ("viewer", None, "?q=x", True),

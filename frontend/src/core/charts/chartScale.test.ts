@@ -4,6 +4,8 @@ import {
   logScale,
   measureTextWidth,
   roundTicks,
+  shortenHost,
+  shortenMiddle,
   shortenText,
   ticksWithin,
   toCountHeight,
@@ -67,5 +69,17 @@ describe("logarithmic scales", () => {
   it("has a visible height for 1 of thousands", () => {
     expect(toCountHeight(1, 10_000)).toBeGreaterThan(0.05);
     expect([toCountHeight(0, 5), toCountHeight(5, 5)]).toEqual([0, 1]);
+  });
+});
+
+describe("long names", () => {
+  it("keep their end, where they differ", () => {
+    expect(shortenMiddle("payments-worker-17", 18)).toBe("payments-worker-17");
+    expect(shortenMiddle("payments-worker-17", 9)).toBe("paym…r-17");
+  });
+  it("of hosts lose their domain first", () => {
+    expect(shortenHost("payments-worker-17.eu.example.com", 20)).toBe("payments-worker-17");
+    expect(shortenHost("payments-settlement-worker-17.eu.example.com", 20)).toBe("payments-…-worker-17");
+    expect(shortenHost("10.0.0.1", 20)).toBe("10.0.0.1");
   });
 });

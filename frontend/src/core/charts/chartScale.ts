@@ -1,5 +1,16 @@
 /** Scales, ticks and text lengths of charts. */
 
+/** Return the text without its middle, if it has more than `most` letters: long names often differ at their end. */
+export function shortenMiddle(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const head = Math.floor((most - 1) / 2);
+  return `${text.slice(0, head)}…${text.slice(head + 1 - most)}`;
+}
+
+/** Return a host name of at most `most` letters: without its domain if it is longer, then without its middle. */
+export const shortenHost = (name: string, most: number): string =>
+  shortenMiddle(name.length > most ? (name.split(".", 1)[0] ?? name) : name, most);
+
 /** Return the text shortened to the width of `most` Latin letters, with an ellipsis if something is cut off. */
 export function shortenText(text: string, most: number): string {
   if (measureTextWidth(text) <= most) return text;

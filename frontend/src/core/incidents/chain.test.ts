@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { firstStep, groupByBranch, isContradicted, orderSteps, symptomStep } from "./chain";
+import { firstStep, groupByBranch, isContradicted, limitBranches, orderSteps, symptomStep } from "./chain";
 
 const step = (key: string, about: string, verdicts: ("supports" | "refutes" | "not_collected")[] = []) => ({
   key: `book/${key}`,
@@ -12,6 +12,21 @@ const step = (key: string, about: string, verdicts: ("supports" | "refutes" | "n
 describe("evidence chain", () => {
   const steps = [step("a", "book/h2"), step("b", "symptom"), step("c", "h1"), step("d", "book/h2")];
   const hypotheses = [{ key: "book/h1" }, { key: "book/h2" }, { key: "own/1" }];
+
+  it("limits many hypotheses to ten, and to those with evidence or that matter now", () => {
+    const many = (n: number) =>
+      Array.from({ length: n }, (_, at) => ({
+        hypothesis: { key: `h${at}`, status: at === 20 ? "supported" : "open" },
+        steps: [],
+      }));
+    const names = (n: number) =>
+      limitBranches(many(n), ({ hypothesis }) => hypothesis?.key === "h25").map(
+        ({ hypothesis }) => hypothesis?.key,
+      );
+    expect(names(12)).toHaveLength(12);
+    expect(names(30)).toEqual(["h0", "h1", "h2", "h3", "h4", "h5", "h6", "h7", "h20", "h25"]);
+    expect(limitBranches(many(30), () => true)).toHaveLength(30);
+  });
 
   it("groups steps by hypothesis, gates first", () => {
     expect(

@@ -47,6 +47,27 @@ export function groupByBranch<S extends StepLike, H extends HypothesisLike>(
   return gates.length > 0 ? [{ hypothesis: undefined, steps: gates }, ...out] : out;
 }
 
+const MAX_BRANCHES = 10;
+
+/**
+ * Return the branches that are visible at first. If there are many, these are the branches that matter now (`needed`),
+ * those with evidence for or against them, and then the others up to ten.
+ */
+export function limitBranches<S extends StepLike, H extends HypothesisLike & { readonly status: string }>(
+  branches: readonly Branch<S, H>[],
+  needed: (branch: Branch<S, H>) => boolean,
+): Branch<S, H>[] {
+  if (branches.length <= MAX_BRANCHES + 2) return [...branches];
+  const isFirst = (branch: Branch<S, H>) =>
+    needed(branch) || branch.hypothesis?.status === "supported" || branch.hypothesis?.status === "contested";
+  let left = MAX_BRANCHES - branches.filter(isFirst).length;
+  return branches.filter((branch) => {
+    if (isFirst(branch)) return true;
+    left -= 1;
+    return left >= 0;
+  });
+}
+
 /** Return the keys of steps in display order, which is also the order of the shortcuts j and k. */
 export const orderSteps = <S extends StepLike, H extends HypothesisLike>(
   steps: readonly S[],

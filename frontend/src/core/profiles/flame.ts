@@ -18,6 +18,10 @@ export interface FlameNode {
   noise?: number | null;
   /** Whether the frame is an ancestor of the zoomed frame, which has the full width and is dimmed. */
   above?: boolean;
+  /** In the order of time: the weight of the samples before the frame, and the times of its first and last sample. */
+  start?: number;
+  first_ns?: number;
+  last_ns?: number;
 }
 
 export type FrameKind =
@@ -156,9 +160,17 @@ export function findNeighbor(
   return undefined;
 }
 
-/** Return siblings in display order: by name. The x axis of a flame graph is not time. */
+/** Return siblings in display order: by start if they have one, else by name, because the x axis is not time. */
 export const sortFrames = (nodes: readonly FlameNode[]): FlameNode[] =>
-  [...nodes].sort((x, y) => (x.name < y.name ? -1 : x.name > y.name ? 1 : 0));
+  [...nodes].sort((x, y) =>
+    x.start !== undefined && y.start !== undefined
+      ? x.start - y.start
+      : x.name < y.name
+        ? -1
+        : x.name > y.name
+          ? 1
+          : 0,
+  );
 
 /** Return the FNV-1a hash of the UTF-16 code units of a text, scaled to 0..1. */
 export function hashToUnit(text: string): number {

@@ -62,3 +62,26 @@ it("shortens names to the available width", () => {
   expect(fitText("entry_SYSCALL_64", 60, 6)).toBe("entry_SYS…");
   expect(fitText("memcpy", 12, 6)).toBe("");
 });
+
+it("places frames with a start there, with gaps between them, and in the order of time", () => {
+  const timed = (id: number, name: string, start: number, value: number, children: FlameNode[] = []) => ({
+    ...make(name, 0, children),
+    id,
+    start,
+    value,
+  });
+  // The second call of `a` is after 10 of the caller itself; between the calls is `z`.
+  const tree = timed(0, "all", 50, 100, [
+    timed(1, "a", 60, 20),
+    timed(2, "z", 80, 30, [timed(4, "inner", 100, 10)]),
+    timed(3, "a", 140, 10),
+  ]);
+  const levels = layOutFrames(tree, 200, 1);
+  expect(levels[1]?.map(({ node, x, width }) => [node.id, x, width])).toEqual([
+    [1, 20, 40],
+    [2, 60, 60],
+    [3, 180, 20],
+  ]);
+  expect(levels[2]?.map(({ x, width }) => [x, width])).toEqual([[100, 20]]);
+  expect(findBoxAt(levels[1], 10)).toBeUndefined();
+});

@@ -11,7 +11,10 @@ export interface FrameBox {
 /** Boxes by level, each level from left to right. */
 export type FrameLevels = readonly (readonly FrameBox[])[];
 
-/** Return the boxes of all frames that are at least `least` px wide. The root is `width` px wide. */
+/**
+ * Return the boxes of all frames that are at least `least` px wide. The root is `width` px wide. Frames with a start
+ * are placed there; all others follow each other from the left.
+ */
 export function layOutFrames(root: FlameNode, width: number, least: number): FrameLevels {
   const levels: FrameBox[][] = [[{ node: root, x: 0, width }]];
   for (let above = levels[0]; above && above.length > 0; above = levels.at(-1)) {
@@ -22,6 +25,8 @@ export function layOutFrames(root: FlameNode, width: number, least: number): Fra
       let x = box.x;
       for (const node of children.length > 1 ? sortFrames(children) : children) {
         const wide = (node.value / box.node.value) * box.width;
+        if (node.start !== undefined && box.node.start !== undefined)
+          x = box.x + ((node.start - box.node.start) / box.node.value) * box.width;
         if (wide >= least) next.push({ node, x, width: wide });
         x += wide;
       }

@@ -29,7 +29,9 @@ export function DiagnosisPage() {
   const { diagnosisId = "" } = useParams({ strict: false });
   const { t } = useTranslation();
   const query = useDiagnosis(diagnosisId);
-  if (query.data) return <DiagnosisContent diagnosis={query.data} since={query.dataUpdatedAt} />;
+  // A result whose names arrive later would push the stages below it out of view.
+  const isNamed = useNames().ready;
+  if (query.data && isNamed) return <DiagnosisContent diagnosis={query.data} since={query.dataUpdatedAt} />;
   return (
     <LoadingPage
       title={t("diagnosis.title")}

@@ -1,6 +1,7 @@
 import { Siren } from "lucide-react";
 import { incidentsQuery } from "../../lib/incidents/incidents";
 import { defineFeature } from "../../lib/manifest";
+import { catalogQuery } from "../../lib/queries";
 import { prefetchMissing } from "../../lib/requests/prefetch";
 import { prepareIncident } from "./page/prepareIncident";
 
@@ -8,7 +9,10 @@ export const manifest = defineFeature({
   routes: {
     "/incidents": {
       load: () => import("./list/IncidentsPage").then((module) => module.IncidentsPage),
-      prepare: (queries) => prefetchMissing(queries, incidentsQuery),
+      prepare: (queries) => {
+        prefetchMissing(queries, incidentsQuery);
+        prefetchMissing(queries, catalogQuery);
+      },
     },
     "/incidents/$incidentId": {
       load: () => import("./page/IncidentPage").then((module) => module.IncidentPage),

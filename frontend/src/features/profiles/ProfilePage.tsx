@@ -2,7 +2,7 @@ import { useParams } from "@tanstack/react-router";
 import { BlockSkeleton, EmptyState } from "../../components/EmptyState";
 import { ButtonLink, Link } from "../../components/Link";
 import { LoadingPage } from "../../components/LoadingPage";
-import { Page } from "../../components/Page";
+import { Page, Panel } from "../../components/Page";
 import { RunStateIcon, StatusIcon } from "../../components/StatusIcon";
 import { formatRange } from "../../core/time/range";
 import { useMessage } from "../../lib/text/i18n";
@@ -42,21 +42,25 @@ export function ProfilePage() {
       actions={profile.state === "ready" && profile.kind !== "sched" && <ExportMenu profile={profile} />}
     >
       {(profile.state === "queued" || profile.state === "running") && (
-        <EmptyState title={<RunStateIcon state={profile.state} />}>
-          {t(`profile.waiting.${profile.state}`)}
-        </EmptyState>
+        <Panel>
+          <EmptyState title={<RunStateIcon state={profile.state} />}>
+            {t(`profile.waiting.${profile.state}`)}
+          </EmptyState>
+        </Panel>
       )}
       {profile.state === "failed" && (
-        <EmptyState
-          title={<StatusIcon tone="bad">{t("profile.failed")}</StatusIcon>}
-          action={
-            <ButtonLink variant="default" to="/runs/$runId" params={{ runId: profile.run_id }}>
-              {t("profile.openRun")}
-            </ButtonLink>
-          }
-        >
-          {formatMessage(profile.failure)}
-        </EmptyState>
+        <Panel>
+          <EmptyState
+            title={<StatusIcon tone="bad">{t("profile.failed")}</StatusIcon>}
+            action={
+              <ButtonLink variant="default" to="/runs/$runId" params={{ runId: profile.run_id }}>
+                {t("profile.openRun")}
+              </ButtonLink>
+            }
+          >
+            {formatMessage(profile.failure)}
+          </EmptyState>
+        </Panel>
       )}
       {profile.state === "ready" &&
         (profile.kind === "sched" ? (

@@ -9,6 +9,7 @@ import {
   findFramePath,
   findMatchingFrames,
   parseSearchPattern,
+  walk,
 } from "../../core/profiles/flame";
 import { type FrameAction, findFrameAction, toExactPattern } from "../../core/profiles/frameKeys";
 import { usePermission } from "../../lib/queries";
@@ -20,18 +21,28 @@ import type { Point } from "../../widgets/flame-graph/drawing";
 import { FlameGraph } from "../../widgets/flame-graph/FlameGraph";
 import { PinButton } from "../../widgets/pins/PinButton";
 import {
+  type TimeOrder,
   useCreateComparison,
   useFunctions,
   useHeat,
   useHeaviestFunctions,
   useSearchMatches,
+  useTimeOrder,
   useTree,
 } from "./api";
 import { CodeDialog } from "./code/CodeDialog";
 import { FilterBar } from "./FilterBar";
 import { FrameDetails, frameTitle } from "./FrameDetails";
 import { FunctionsTable } from "./FunctionsTable";
-import { isTreeView, PROFILE_FIELDS, type ProfileState, toFilter, toSelection, toTreeView } from "./filter";
+import {
+  isTreeView,
+  PROFILE_FIELDS,
+  type ProfileState,
+  toBoxSelection,
+  toFilter,
+  toSelection,
+  toTreeView,
+} from "./filter";
 import classes from "./Profile.module.css";
 import { CallTree } from "./panel/CallTree";
 import { EmptySelection } from "./panel/EmptySelection";
@@ -40,6 +51,7 @@ import { FramePath } from "./panel/FramePath";
 import { MissingSymbols } from "./panel/MissingSymbols";
 import { ModuleLegend } from "./panel/ModuleLegend";
 import { SandwichView } from "./panel/SandwichView";
+import { TimeOrderView, useBoxTimes } from "./panel/TimeOrderView";
 import { TopFunctions } from "./panel/TopFunctions";
 import { TimeTracks } from "./tracks/TimeTracks";
 
@@ -58,20 +70,28 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
   const selection = useMemo(() => toSelection(state), [state]);
   const callers = state.view === "callers";
   const isSandwich = state.view === "sandwich";
+  const isTimeOrder = state.view === "time";
   const hasTree = isTreeView(state.view);
   const isTabular = state.view === "table" || state.view === "both";
   const tree = useTree(profile.id, selection, toTreeView(state, width), hasTree);
+  const by = state.cpu !== undefined && state.tid === undefined ? "cpu" : "thread";
+  const order = useTimeOrder(profile.id, selection, by, width, isTimeOrder);
+  const boxTimes = useBoxTimes();
   const heat = useHeat(profile.id, filter, profile.samples ?? 0, true);
   const top = useFunctions(profile.id, selection, isTabular || (isSandwich && !state.fn));
   const hasLine = hasTree && !tree.error && state.view !== "both";
   const heaviest = useHeaviestFunctions(profile.id, selection, hasLine && tree.data !== undefined);
-  const matches = useSearchMatches(profile.id, selection, state.q, true);
+  // The share of a search is that of the displayed thread or CPU.
+  const displayed = isTimeOrder && order.data ? { ...selection, ...toTrack(order.data) } : selection;
+  const matches = useSearchMatches(profile.id, displayed, state.q, !isTimeOrder || order.data !== undefined);
+  const timeTree = isTimeOrder ? (order.data?.tree ?? undefined) : undefined;
   const marks = useMemo(() => {
+    if (state.q && timeTree) return findTimeOrderMatches(timeTree, state.q, matches.data?.frames);
     if (!state.q || !tree.data) return undefined;
     // Patterns use RE2 syntax, so the server matches them. Its search does not know the node IDs of the callers tree.
     if (!callers && parseSearchPattern(state.q)) return new Set<FlameNode["id"]>(matches.data?.nodes);
     return findMatchingFrames(tree.data.tree, state.q);
-  }, [state.q, callers, tree.data, matches.data]);
+  }, [state.q, callers, tree.data, timeTree, matches.data]);
   const names = useMemo(() => (tree.data ? listZoomedStack(tree.data) : []), [tree.data]);
   const can = usePermission();
   const hasCode = hasAddresses(profile) && can("profile.disassemble");
@@ -108,9 +128,13 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
   }, [state.root, tree.data, tree.isPlaceholderData]);
   // The detail line must not keep a frame that the new view does not contain.
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new view is the trigger
-  useEffect(() => setHover(null), [tree.data, state.view, state.fn]);
+  useEffect(() => setHover(null), [tree.data, order.data, state.view, state.fn]);
 
   const namesTo = (id: FlameNode["id"]): string[] => {
+    if (timeTree)
+      return findFramePath(timeTree, id)
+        .map((node) => node.name)
+        .slice(1);
     if (!tree.data) return [];
     const above = (tree.data.path ?? []).map((step) => step.name);
     const at = (tree.data.path ?? []).findIndex((step) => step.id === id);
@@ -124,6 +148,7 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
       void navigator.clipboard?.writeText(namesTo(node.id).join(";") || node.name);
     else if (what === "zoom") {
       if (isSandwich) set({ fn: node.name }, { push: true });
+      else if (isTimeOrder) order.data && set(toBoxSelection(node, order.data), { push: true });
       else set({ at: namesTo(node.id) }, { push: true });
     } else if (what === "search") set({ q: node.name });
     else if (what === "module") set({ mod: node.module ?? "" }, { push: true });
@@ -168,8 +193,8 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
         <FramePath
           profile={profile}
           names={hasTree ? names : []}
-          total={hasTree ? tree.data?.total : undefined}
-          samples={hasTree ? tree.data?.samples : undefined}
+          total={hasTree ? tree.data?.total : isTimeOrder ? order.data?.total : undefined}
+          samples={hasTree ? tree.data?.samples : isTimeOrder ? order.data?.samples : undefined}
         />
         {hasLine && !heaviest.error && (
           <TopFunctions
@@ -202,6 +227,20 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
               onMenu={onMenu}
               onFrameKey={onFrameKey}
               onCode={hasCode ? (code, codeModule) => set({ code, codeModule }, { push: true }) : undefined}
+            />
+          )}
+          {isTimeOrder && (
+            <TimeOrderView
+              query={order}
+              filter={filter}
+              unit={profile.unit}
+              colorBy={state.color}
+              matches={marks}
+              hasTimes={profile.t0_ns !== null}
+              onZoom={(node, data) => set(toBoxSelection(node, data), { push: true })}
+              onFocus={onFocus}
+              onMenu={onMenu}
+              onFrameKey={onFrameKey}
             />
           )}
           {hasTree && (
@@ -266,6 +305,7 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
         unit={profile.unit}
         matches={matches.data}
         q={state.q}
+        delta={hover ? boxTimes(hover.node) : ""}
         action={
           state.at.length > 0 &&
           !callers &&
@@ -302,6 +342,21 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
       )}
     </Panel>
   );
+}
+
+/** Return the filter of the displayed thread or CPU. */
+const toTrack = ({ by, tid, cpu }: TimeOrder) => (by === "thread" ? { tid: [tid] } : { cpu: [cpu] });
+
+/**
+ * Return the ids of boxes that match a search. Patterns use RE2 syntax, so `frames` are the matching names of the
+ * server.
+ */
+function findTimeOrderMatches(root: FlameNode, q: string, frames: readonly string[] | undefined) {
+  if (!parseSearchPattern(q)) return findMatchingFrames(root, q);
+  const names = new Set(frames);
+  const matches = new Set<FlameNode["id"]>();
+  for (const { node } of walk(root)) if (names.has(node.name)) matches.add(node.id);
+  return matches;
 }
 
 /** Kinds of profiles that are computed from other events than samples of CPUs. */

@@ -15,6 +15,7 @@ type Schemas = components["schemas"];
 export type FunctionRow = Schemas["FunctionRowResponse"];
 export type Facets = Schemas["ProfileFacetsResponse"];
 export type SampleTracks = Schemas["SampleTracksResponse"];
+export type TimeOrder = Schemas["TimeOrderResponse"];
 export type Sandwich = Schemas["SandwichResponse"];
 export type UnnamedModules = Schemas["UnnamedModulesResponse"];
 export type Comparison = Schemas["ComparisonResponse"];
@@ -60,6 +61,20 @@ export const useSandwich = (id: string, selection: Selection, fn: string, width:
     queryKey: [...queryKeys.profiles, id, "sandwich", selection, fn, width],
     queryFn: ({ signal }) => get(`/profiles/${id}/sandwich`, { ...selection, function: fn, width }, signal),
     enabled: enabled && fn !== "" && width > 0,
+    placeholderData: keepPreviousData,
+  });
+
+export const useTimeOrder = (
+  id: string,
+  selection: Selection,
+  by: "thread" | "cpu",
+  width: number,
+  enabled: boolean,
+) =>
+  useQuery({
+    queryKey: [...queryKeys.profiles, id, "time-order", selection, by, width],
+    queryFn: ({ signal }) => get(`/profiles/${id}/time-order`, { ...selection, by, width }, signal),
+    enabled: enabled && width > 0,
     placeholderData: keepPreviousData,
   });
 

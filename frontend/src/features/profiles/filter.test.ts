@@ -2,7 +2,15 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { formatSearch, parseSearch } from "../../core/search";
 import { parseFields } from "../../lib/urlFields";
-import { type Filter, isFiltered, NO_FILTER, PROFILE_FIELDS, toFilter, toSearch } from "./filter";
+import {
+  type Filter,
+  isFiltered,
+  NO_FILTER,
+  PROFILE_FIELDS,
+  toBoxSelection,
+  toFilter,
+  toSearch,
+} from "./filter";
 
 const id = fc.integer({ min: 0, max: 2 ** 22 }).map((value) => [value]);
 const name = fc.string({ minLength: 1, unit: "grapheme" });
@@ -55,4 +63,14 @@ it("reads each filter from the address that it writes", () => {
 it("selects all samples without parameters, and with parameters that cannot be read", () => {
   for (const address of ["", "?cpu=x&pid=1e3&tid=99999999999999999999&b=2~x", "?idle=yes&softirq=0"])
     expect(readAddress(address)).toEqual(toFilter(NO_FILTER));
+});
+
+it("selects the time of a box from the microsecond of its first sample to the one after its last", () => {
+  const box = { first_ns: 123_456_789_012_700, last_ns: 123_456_789_016_100 };
+  const selection = toBoxSelection(box, { by: "thread", tid: 42, cpu: -1 });
+  expect(selection).toMatchObject({ tid: 42 });
+  expect(selection.b.from).toBeLessThanOrEqual(box.first_ns);
+  expect(selection.b.to).toBeGreaterThan(box.last_ns);
+  expect(selection.b.to - selection.b.from).toBeLessThan(6000);
+  expect(toBoxSelection(box, { by: "cpu", tid: -1, cpu: 3 })).toMatchObject({ cpu: 3 });
 });

@@ -14,7 +14,7 @@ export interface StackChanges {
   group_unnamed?: boolean | undefined;
 }
 
-export const VIEWS = ["flame", "icicle", "callers", "sandwich", "tree", "table", "both"] as const;
+export const VIEWS = ["flame", "icicle", "callers", "sandwich", "time", "tree", "table", "both"] as const;
 export type View = (typeof VIEWS)[number];
 
 export const TRACK_GROUPINGS = ["none", "thread", "process", "cpu"] as const;
@@ -131,7 +131,24 @@ export const toSelection = (
 });
 
 /** Return whether a view needs the tree of all stacks. */
-export const isTreeView = (view: View): boolean => view !== "sandwich" && view !== "table";
+export const isTreeView = (view: View): boolean => !["sandwich", "table", "time"].includes(view);
+
+const NS_PER_US = 1000;
+
+/**
+ * Return the selection of the time of a box in the time order view, and of its thread or CPU. The URL has microseconds,
+ * so the range begins at the one before the first sample and ends after the last one.
+ */
+export const toBoxSelection = (
+  box: { first_ns?: number; last_ns?: number },
+  track: { by: "thread" | "cpu"; tid: number; cpu: number },
+) => ({
+  b: {
+    from: Math.floor((box.first_ns ?? 0) / NS_PER_US) * NS_PER_US,
+    to: (Math.floor((box.last_ns ?? 0) / NS_PER_US) + 1) * NS_PER_US,
+  },
+  ...(track.by === "thread" ? { tid: track.tid } : { cpu: track.cpu }),
+});
 
 /** Return the visible part of the tree: zoom, direction, and width in px. */
 export const toTreeView = (

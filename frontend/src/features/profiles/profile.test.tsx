@@ -110,6 +110,33 @@ it("links to scheduler events of another time instead of drawing them", async ()
   expect(requests("/sched/tracks")).toHaveLength(0);
 });
 
+it("displays a thread in the order of time, and selects the time of a box", async () => {
+  const user = userEvent.setup();
+  const router = openScreen(`/profiles/${PROFILE.id}?view=time&q=gcDrain`);
+  expect(await screen.findByTestId("time-order-note")).toHaveTextContent(
+    "feed-worker 4021 The heaviest of 56 threads",
+  );
+  expect(requests("/tree")).toHaveLength(0);
+  // The share of a search is that of the displayed thread.
+  await waitFor(() => expect(requests("/search").at(-1)?.query.get("tid")).toBe("4021"));
+  screen.getByTestId("flame").focus();
+  // The root, the task, main, and the longest request.
+  await user.keyboard("{ArrowDown}{ArrowDown}{ArrowDown}{ArrowDown}{Enter}");
+  await waitFor(() => expect(requests("/time-order").at(-1)?.query.get("tid")).toBe("4021"));
+  const { from_ns, to_ns } = Object.fromEntries(requests("/time-order").at(-1)?.query ?? []);
+  expect(Number(to_ns) - Number(from_ns)).toBeLessThan(2e9);
+  expect(router.state.location.search).toHaveProperty("b");
+  await user.keyboard("{Escape}{Escape}");
+  await waitFor(() => expect(router.state.location.search).not.toHaveProperty("b"));
+  expect(router.state.location.search).toMatchObject({ view: "time" });
+});
+
+it("orders the samples of a CPU that is selected", async () => {
+  openScreen(`/profiles/${PROFILE.id}?view=time&cpu=1`);
+  await screen.findByTestId("time-order-note");
+  expect(Object.fromEntries(requests("/time-order")[0]?.query ?? [])).toMatchObject({ by: "cpu", cpu: "1" });
+});
+
 it.each(["flame", "table", "sandwich"])("clears the filters of a %s view without samples", async (view) => {
   const user = userEvent.setup();
   answerProfile({ tree: { ...TREE, total: 0, samples: 0, tree: { ...TREE.tree, value: 0, children: [] } } });

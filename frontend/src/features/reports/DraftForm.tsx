@@ -63,6 +63,7 @@ export function DraftForm({ report }: { report: Report }) {
         description={t("reports.field.summaryText")}
         autosize
         minRows={3}
+        maxRows={14}
         disabled={locked}
         value={draft.summary}
         onChange={(event) => set({ summary: event.currentTarget.value })}
@@ -72,6 +73,7 @@ export function DraftForm({ report }: { report: Report }) {
         description={t("reports.field.impactText")}
         autosize
         minRows={2}
+        maxRows={10}
         disabled={locked}
         value={draft.impact}
         onChange={(event) => set({ impact: event.currentTarget.value })}

@@ -4,7 +4,9 @@ import { BlockSkeleton } from "../../components/EmptyState";
 import { Link } from "../../components/Link";
 import { LoadingPage } from "../../components/LoadingPage";
 import { Page, Panel } from "../../components/Page";
+import { useIncident } from "../../lib/incidents/incidents";
 import { useReport } from "../../lib/incidents/reports";
+import { useNames } from "../../lib/text/useNames";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { DraftForm } from "./DraftForm";
 import { ReportAnswer } from "./ReportAnswer";
@@ -17,7 +19,10 @@ export function ReportPage() {
   const { reportId = "" } = useParams({ strict: false });
   const { t } = useTranslation();
   const query = useReport(reportId);
-  if (query.data) return <ReportContent report={query.data} />;
+  // The answer is from the incident. If it arrived later than the draft, it would move the draft.
+  const incident = useIncident(query.data?.incident_id ?? "");
+  const isReady = useNames().ready && !incident.isPending;
+  if (query.data && isReady) return <ReportContent report={query.data} />;
   return (
     <LoadingPage
       title={t("reports.one")}

@@ -1,6 +1,7 @@
 import { incidentQuery } from "../../lib/incidents/incidents";
-import { reportsQuery } from "../../lib/incidents/reports";
+import { reportQuery, reportsQuery } from "../../lib/incidents/reports";
 import { defineFeature } from "../../lib/manifest";
+import { catalogQuery } from "../../lib/queries";
 import { prefetchMissing } from "../../lib/requests/prefetch";
 
 export const manifest = defineFeature({
@@ -12,6 +13,15 @@ export const manifest = defineFeature({
         prefetchMissing(queries, reportsQuery(incidentId));
       },
     },
-    "/reports/$reportId": { load: () => import("./ReportPage").then((module) => module.ReportPage) },
+    "/reports/$reportId": {
+      load: () => import("./ReportPage").then((module) => module.ReportPage),
+      prepare: (queries, { reportId = "" }) => {
+        prefetchMissing(queries, catalogQuery);
+        queries.ensureQueryData(reportQuery(reportId)).then(
+          (report) => prefetchMissing(queries, incidentQuery(report.incident_id)),
+          () => undefined,
+        );
+      },
+    },
   },
 });

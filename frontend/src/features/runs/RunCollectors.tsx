@@ -55,6 +55,10 @@ function CollectorMethod({ collector, run }: { collector: RunCollector; run: Run
   const { t } = useTranslation();
   const formatMessage = useMessage();
   const warnings = (run.warnings ?? []).filter((item) => item.collector === collector.id);
+  const details = [
+    ...(collector.tool_version ? [collector.tool_version] : []),
+    ...(collector.exit_code ? [t("run.exit", { code: collector.exit_code })] : []),
+  ];
   return (
     <>
       {collector.reason && <div>{formatMessage(collector.reason)}</div>}
@@ -64,12 +68,7 @@ function CollectorMethod({ collector, run }: { collector: RunCollector; run: Run
         </div>
       ))}
       {collector.argv && <code className={classes.argv}>{collector.argv}</code>}
-      {(collector.tool_version || collector.exit_code) && (
-        <div className="dim">
-          {collector.tool_version}
-          {collector.exit_code ? ` · ${t("run.exit", { code: collector.exit_code })}` : null}
-        </div>
-      )}
+      {details.length > 0 && <div className="dim">{details.join(" · ")}</div>}
       {collector.stderr_tail && collector.state !== "done" && (
         <pre className={classes.stderr}>{collector.stderr_tail}</pre>
       )}

@@ -1,7 +1,7 @@
 import { useParams } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
 import type { Run } from "../../client/models";
-import { BlockSkeleton } from "../../components/EmptyState";
+import { BlockSkeleton, EmptyState } from "../../components/EmptyState";
 import { ButtonLink, Link } from "../../components/Link";
 import { LoadingPage } from "../../components/LoadingPage";
 import { Page, Panel } from "../../components/Page";
@@ -127,7 +127,24 @@ function RunParts({ run }: { run: Run }) {
   const tab = chooseTab(run, state);
   return (
     <>
-      {run.failure && <p role="alert">{formatMessage(run.failure)}</p>}
+      {run.failure && (
+        <div role="alert">
+          <Panel>
+            <EmptyState
+              title={<RunStateIcon state={run.state} />}
+              action={
+                run.host && (
+                  <ButtonLink variant="default" to="/hosts/$hostId" params={{ hostId: run.host.id }}>
+                    {t("run.checkHost")}
+                  </ButtonLink>
+                )
+              }
+            >
+              {formatMessage(run.failure)}
+            </EmptyState>
+          </Panel>
+        </div>
+      )}
       <RemovalNote run={run} />
       <Tabs
         label={t("run.parts")}

@@ -19,8 +19,10 @@ export const reportsQuery = (incident: string) =>
 
 export const useReports = (incident: string) => useQuery(reportsQuery(incident));
 
-export const useReport = (id: string) =>
-  useQuery({ queryKey: reportKeys.detail(id), queryFn: () => get(`/reports/${id}`) });
+export const reportQuery = (id: string) =>
+  queryOptions({ queryKey: reportKeys.detail(id), queryFn: () => get(`/reports/${id}`) });
+
+export const useReport = (id: string) => useQuery(reportQuery(id));
 
 /** Fetch the preview of a draft as readers would receive it. `enabled` is true while it is visible. */
 export const useReportPreview = (report: R.Report, enabled: boolean) =>

@@ -1,6 +1,7 @@
 import type { Finding } from "../../client/models";
 import { Tag } from "../../components/StatusIcon";
 import { VerdictIcon } from "../../components/VerdictIcon";
+import { shortenMiddle } from "../../core/charts/chartScale";
 import { processNameOf, toFigure } from "../../core/text/figures";
 import { useCauses } from "../../lib/queries";
 import { useLocalized } from "../../lib/text/i18n";
@@ -13,6 +14,8 @@ import { HarmSummary } from "./HarmSummary";
 import { CauseEffect } from "./TimeAccounts";
 
 const MAX_FIGURES = 5;
+/** Letters that fit into a tag. */
+const MAX_TAG = 31;
 
 /** Render the parts of a subject as tags. An empty subject is the whole host. */
 export function SubjectTags({ subject, processName = "" }: { subject: Subject; processName?: string }) {
@@ -21,7 +24,7 @@ export function SubjectTags({ subject, processName = "" }: { subject: Subject; p
   if (parts.length === 0) return <Tag>{t("findings.wholeHost")}</Tag>;
   return parts.map((part) => (
     <Tag key={part} title={part}>
-      {part}
+      {shortenMiddle(part, MAX_TAG)}
     </Tag>
   ));
 }

@@ -54,6 +54,8 @@ export function DiagnosisResult({
   const list = (ids: readonly string[]) => ids.map(names.cause).join(", ");
   const matched = sortBySeverity(findings.filter((finding) => finding.strength !== "context"));
   const isNamed = ranking.causes.length > 0;
+  const first = ranking.causes.filter(({ confidence }, at) => at < (confidence === "possible" ? 3 : 5));
+  const others = ranking.causes.filter((namedCause) => !first.includes(namedCause));
   const wide = !compact || !isNamed;
   // Results that an earlier version stored have no time accounts.
   const accounts = ranking.time_accounts ?? [];
@@ -66,7 +68,7 @@ export function DiagnosisResult({
   return (
     <div className={classes.answer}>
       {isNamed
-        ? ranking.causes.map((namedCause, i) => (
+        ? first.map((namedCause, i) => (
             <CauseCard
               key={namedCause.id}
               cause={namedCause}
@@ -75,6 +77,18 @@ export function DiagnosisResult({
             />
           ))
         : none}
+      {others.length > 0 && (
+        <Collapsible
+          id="causes"
+          title={t("findings.otherCauses")}
+          count={others.length}
+          hint={list(others.map((namedCause) => namedCause.id))}
+        >
+          {others.map((namedCause) => (
+            <CauseCard key={namedCause.id} cause={namedCause} accounts={accounts} />
+          ))}
+        </Collapsible>
+      )}
       <UnexplainedTime ranking={ranking} />
       {harm.length > 0 && (
         <Collapsible id="harm" open={wide} title={t("findings.harm")} count={harm.length}>

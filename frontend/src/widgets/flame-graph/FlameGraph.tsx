@@ -72,7 +72,9 @@ export function FlameGraph(props: Props) {
     const element = canvas.current;
     if (!element || width < 50) return;
     const extent = differential ? findMaximumDelta(visibleTree) : 0;
-    const draw = frames > MAX_D3_FRAMES ? drawFlameCanvas : drawFlame;
+    // d3-flame-graph sorts siblings by name and leaves no gaps between them.
+    const isTimed = visibleTree.start !== undefined;
+    const draw = isTimed || frames > MAX_D3_FRAMES ? drawFlameCanvas : drawFlame;
     const flame = draw(element, visibleTree, {
       // clientWidth excludes the gutter of the scrollbar.
       width: Math.floor(element.clientWidth || width),
@@ -88,7 +90,7 @@ export function FlameGraph(props: Props) {
       label: (node) => (differential ? deltaGlyph(significantDelta(node)) : "") + frameLabel(node),
       title: (node) => calls.current.title(node),
       onPick: (node) => {
-        if (node.kind === "pruned") return;
+        if (node.kind === "pruned" && node.start === undefined) return;
         setCursor(node.id);
         calls.current.onZoom(node.id);
       },

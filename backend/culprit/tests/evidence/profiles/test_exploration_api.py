@@ -68,6 +68,21 @@ def test_a_function_between_callers_and_callees(get):
     assert get("sandwich", status=404, function="nothing")["key"] == "profile.no_such_function"
 
 
+def test_a_thread_in_the_order_of_time(get):
+    order = get("time-order")
+    figures = ("tid", "pid", "comm", "tracks_total", "total", "samples", "pruned_weight")
+    assert [order[name] for name in figures] == [42, 41, "web", 2, 2, 2, 0]
+    [task] = order["tree"]["children"]
+    [main] = task["children"]
+    [handle] = main["children"]
+    [syscall] = handle["children"]
+    assert (syscall["name"], syscall["start"], syscall["value"], handle["self"]) == ("do_syscall_64", 0, 1, 1)
+    assert handle["last_ns"] - handle["first_ns"] == 499_999_999
+    assert get("time-order", by="cpu", cpu=0)["samples"] == 2
+    assert get("time-order", tid=1)["tree"] is None
+    get("time-order", status=422, by="process")
+
+
 def test_tracks_and_missing_names(get):
     tracks = get("tracks", by="process", bins=2)
     assert [(track["comm"], track["pid"], track["counts"]) for track in tracks["tracks"]] == [

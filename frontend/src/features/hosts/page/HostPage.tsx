@@ -45,7 +45,11 @@ export function HostPage() {
   const { hostId = "" } = useParams({ strict: false });
   const { t } = useTranslation();
   const host = useHost(hostId);
-  if (host.data) return <HostContent host={host.data} />;
+  // Findings, facts of the check and names that arrive one after the other would move what is below them.
+  const isFindingsPending = useHostFindings(hostId).isPending;
+  const isPreflightPending = usePreflight(hostId).isPending;
+  const isReady = useNames().ready && !isFindingsPending && !isPreflightPending;
+  if (host.data && isReady) return <HostContent host={host.data} />;
   return (
     <LoadingPage
       title={t("host.title")}

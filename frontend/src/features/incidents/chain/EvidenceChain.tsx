@@ -1,8 +1,9 @@
 import { VisuallyHidden } from "@mantine/core";
+import { useState } from "react";
 import type { Incident } from "../../../client/models";
 import { VERDICT_STATES, VerdictIcon, type VerdictState } from "../../../components/VerdictIcon";
 import { cx } from "../../../core/cx";
-import { isContradicted } from "../../../core/incidents/chain";
+import { isContradicted, limitBranches } from "../../../core/incidents/chain";
 import { useLocalized } from "../../../lib/text/i18n";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import type { IncidentHypothesis, IncidentStep } from "../api";
@@ -29,6 +30,19 @@ const HYPOTHESIS_STATES: Record<IncidentHypothesis["status"], VerdictState> = {
 /** Evidence chain from the symptom to the verified fix; the next missing step is highlighted. */
 export function EvidenceChain({ incident, view }: Props) {
   const { t } = useTranslation();
+  const [isOpen, setOpen] = useState(false);
+  const branches = listBranches(incident);
+  const decided = new Set(incident.causes.map((cause) => cause.hypothesis));
+  const visible = isOpen
+    ? branches
+    : limitBranches(
+        branches,
+        ({ hypothesis, steps }) =>
+          !hypothesis ||
+          decided.has(hypothesis.key) ||
+          steps.some((step) => step.key === view.step?.key || step.key === incident.next?.step),
+      );
+  const hidden = branches.length - visible.length;
   return (
     <ol className={classes.chain} aria-label={t("incidents.chain.title")}>
       <li className={cx(classes.link, classes.start)}>
@@ -36,7 +50,7 @@ export function EvidenceChain({ incident, view }: Props) {
         <h3 className={classes.title}>{t("incidents.chain.symptom")}</h3>
         <SymptomFacts symptom={incident.symptom} />
       </li>
-      {listBranches(incident).map(({ hypothesis, steps }) => (
+      {visible.map(({ hypothesis, steps }) => (
         <li key={hypothesis?.key ?? "gates"} className={classes.link} data-status={hypothesis?.status}>
           <span className={classes.node} aria-hidden>
             <VerdictIcon verdict={hypothesis ? HYPOTHESIS_STATES[hypothesis.status] : "context"} />
@@ -55,6 +69,18 @@ export function EvidenceChain({ incident, view }: Props) {
           )}
         </li>
       ))}
+      {(hidden > 0 || isOpen) && (
+        <li className={classes.link}>
+          <button
+            type="button"
+            className={classes.actionButton}
+            aria-expanded={isOpen}
+            onClick={() => setOpen(!isOpen)}
+          >
+            {isOpen ? t("incidents.chain.fewer") : t("incidents.chain.more", { count: hidden })}
+          </button>
+        </li>
+      )}
       {incident.steps.length === 0 && (
         <li className={cx(classes.link, classes.missing)}>
           <span className={classes.node} aria-hidden>

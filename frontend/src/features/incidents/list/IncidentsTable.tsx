@@ -1,9 +1,12 @@
 import type { IncidentSummary } from "../../../client/models";
+import { RowSkeleton } from "../../../components/EmptyState";
 import { Link } from "../../../components/Link";
 import { StatusIcon } from "../../../components/StatusIcon";
 import { DataTable, rowLinkClass } from "../../../components/tables/DataTable";
 import { RelativeTime } from "../../../components/text/RelativeTime";
 import { VerdictIcon } from "../../../components/VerdictIcon";
+import { shortenHost } from "../../../core/charts/chartScale";
+import { cx } from "../../../core/cx";
 import { useNames } from "../../../lib/text/useNames";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { SeverityTag } from "../page/IncidentHeader";
@@ -12,6 +15,8 @@ import { SymptomLevels } from "../page/SymptomLevels";
 import { STATE_TONES } from "../page/states";
 
 const MAX_HOSTS = 2;
+/** Longest host name in the table, in letters. */
+const MAX_NAME = 28;
 
 /** Return the first missing part of an incident: cause, fix, proof or closing; undefined for a resolved incident. */
 export function findMissingPart({ state, causes, fixes }: IncidentSummary) {
@@ -27,6 +32,8 @@ export function findMissingPart({ state, causes, fixes }: IncidentSummary) {
 export function IncidentsTable({ items }: { items: readonly IncidentSummary[] }) {
   const { t } = useTranslation();
   const names = useNames();
+  // Names of causes that arrive later would make rows higher.
+  if (!names.ready) return <RowSkeleton rows={8} height={46} />;
   return (
     <DataTable stack label={t("nav.incidents")}>
       <thead>
@@ -70,8 +77,11 @@ export function IncidentsTable({ items }: { items: readonly IncidentSummary[] })
               <td className={classes.levelCell}>
                 <SymptomLevels symptom={incident.symptom} />
               </td>
-              <td className="mono" title={incident.hosts.slice(0, 40).join("\n")}>
-                {incident.hosts.slice(0, MAX_HOSTS).join(", ")}
+              <td className={cx("mono", classes.hostCell)} title={incident.hosts.slice(0, 40).join("\n")}>
+                {incident.hosts
+                  .slice(0, MAX_HOSTS)
+                  .map((host) => shortenHost(host, MAX_NAME))
+                  .join(", ")}
                 {incident.hosts.length > MAX_HOSTS && (
                   <span className="dim">
                     {" "}
@@ -79,7 +89,7 @@ export function IncidentsTable({ items }: { items: readonly IncidentSummary[] })
                   </span>
                 )}
               </td>
-              <td>
+              <td className={classes.causesCell}>
                 {incident.causes.length === 0 && <span className="dim">–</span>}
                 {incident.causes.map((cause) => (
                   <span key={cause.hypothesis} className={classes.causeCell}>

@@ -8,6 +8,7 @@ import { NearViewport } from "../../../components/NearViewport";
 import { Page } from "../../../components/Page";
 import { rememberIncident } from "../../../lib/incidents/currentIncident";
 import { useIncidentStream } from "../../../lib/incidents/useIncidentStream";
+import { useNames } from "../../../lib/text/useNames";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import { AnswerPanel } from "../answer/AnswerPanel";
 import { EvidenceChain } from "../chain/EvidenceChain";
@@ -42,7 +43,9 @@ export function IncidentPage() {
   const { incidentId = "" } = useParams({ strict: false });
   const { t } = useTranslation();
   const { query, link, pollMs } = useIncidentStream(incidentId);
-  if (query.data) return <IncidentContent incident={query.data} link={link} pollMs={pollMs} />;
+  // Names of causes and collectors that arrive later would wrap lines and move what is below them.
+  const isNamed = useNames().ready;
+  if (query.data && isNamed) return <IncidentContent incident={query.data} link={link} pollMs={pollMs} />;
   return (
     <LoadingPage
       title={t("incidents.one")}
