@@ -36,26 +36,37 @@ umask 077
 # Set `file` to the file that one of the processes `$1` has mapped; by its path only if that is the same inode, or below
 # the directory of debugging symbols.
 find_file() {
+    mapped=1
     for place in $1; do
         file=/proc/${place%%:*}/map_files/${place#*:}
         [ ! -r "$file" ] || return 0
     done
-    file=$2
+    file=$2 mapped=
     case $file in /*) ;; *) return 1 ;; esac
     [ -f "$file" ] && [ -r "$file" ] || return 1
     case $file in /usr/lib/debug/.build-id/*) return 0 ;; esac
     [ "$(stat -L -c %D-%i "$file" 2> .stat)" = "$3" ]
+}
+# Whether the descriptor 8 is a regular file, with the inode `$1` unless that is `-`.
+is_same() { [ -f /proc/self/fd/8 ] && { [ "$1" = - ] || [ "$(stat -L -c %D-%i /proc/self/fd/8 2> .stat)" = "$1" ]; }; }
+read_runs() {
+    while [ -n "$runs" ]; do
+        run=${runs%%,*} runs=${runs#"${runs%%,*}"}
+        runs=${runs#,}
+        $limit dd if="$1" bs=4096 skip="${run%+*}" count="${run#*+}" conv=sync 2> .dd
+    done > "$name.code"
 }
 limit=
 ! timeout 5 true 2> .timeout || limit='timeout 5'
 printf '%s\n' "$OPT_FILES" > .requests
 while read -r name inode path runs places; do
     [ -n "$name" ] && find_file "$places" "$path" "$inode" || continue
-    while [ -n "$runs" ]; do
-        run=${runs%%,*} runs=${runs#"${runs%%,*}"}
-        runs=${runs#,}
-        $limit dd if="$file" bs=4096 skip="${run%+*}" count="${run#*+}" conv=sync 2> .dd
-    done > "$name.code"
+    if [ -n "$mapped" ]; then
+        read_runs "$file"
+    else
+        # Its path may lead elsewhere since it was checked.
+        { is_same "$inode" && read_runs /proc/self/fd/8; } 2> .open 8< "$file"
+    fi
     [ -s "$name.code" ] || rm -f "$name.code"
 done < .requests
 exit 0

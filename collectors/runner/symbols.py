@@ -94,17 +94,27 @@ umask 077
 failed() { case $1 in *-debug) ;; *) echo "failed $1 $2" >> index ;; esac; }
 # Set `file` to the file that one of the processes `$1` has mapped; by its path only if that is the same inode.
 find_file() {
+    mapped=1
     for place in $1; do
         file=/proc/${place%%:*}/map_files/${place#*:}
         [ ! -r "$file" ] || return 0
     done
-    file=$2
+    file=$2 mapped=
     case $file in /*) ;; *) return 1 ;; esac
     [ -f "$file" ] && [ "$(stat -L -c %D-%i "$file" 2> .stat)" = "$3" ]
 }
-# Read the first block of the file `$file`.
+# A path that is not `$mapped` may be replaced between two reads, also by a link to a file of root. So the file is read
+# through the descriptor 8 only, and opened again only if it is the same: its inode is in `.inode-KEY`.
+hold_file() { [ -f /proc/self/fd/8 ] && held=$(stat -L -c %D-%i /proc/self/fd/8 2> .stat) && [ -n "$held" ]; }
+read_first() { $limit dd if="$1" of=".head-$2" bs=4096 count=1 conv=sync 2> .dd && [ -s ".head-$2" ]; }
+# Read the first block of the file `$file`. Its inode must be `$2`, if there is one.
 read_head() {
-    $limit dd if="$file" of=".head-$1" bs=4096 count=1 conv=sync 2> .dd && [ -s ".head-$1" ] || return 1
+    if [ -n "$mapped" ]; then
+        read_first "$file" "$1" || return 1
+    else
+        { hold_file && [ "$held" = "${2:-$held}" ] && read_first /proc/self/fd/8 "$1"; } 2> .open 8< "$file" || return 1
+        echo "$held" > ".inode-$1"
+    fi
     heads="$heads .head-$1" keys="$keys $1"
     echo "$file" > ".file-$1"
 }
@@ -115,8 +125,26 @@ printf '%s\n' "$OPT_FILES" > .requests
 while read -r key inode path places; do
     [ -n "$key" ] || continue
     echo "$key $path" >> .paths
-    find_file "$places" "$path" "$inode" && read_head "$key" || failed "$key" gone
+    find_file "$places" "$path" "$inode" && read_head "$key" "$inode" || failed "$key" gone
 done < .requests
+# Send the blocks of the file `$file`; the loop below sets the other variables.
+send_file() {
+    # Linkers put the names of sections in front of their headers.
+    first=$((offset / 4096)) base=$((offset / 4096 * 4096))
+    [ "$first" -eq 0 ] || first=$((first - 1)) base=$((base - 4096))
+    dd if="$file" bs=4096 skip="$first" count=$(((offset + count * size - 1) / 4096 - first + 1)) conv=sync 2> .dd |
+        od -An -v -tu1 | awk -v base="$base" -v offset="$offset" -v count="$count" -v entry="$size" \
+        -v names="$names" -v frames="$frames" -v size="$frames_size" \
+        -v max="$((left < @FILE_BYTES@ ? left : @FILE_BYTES@))" '@SECTIONS@' > .blocks
+    read -r first rest < .blocks || { failed "$key" unreadable; return 0; }
+    [ "$first" != too_large ] || { failed "$key" too_large; return 0; }
+    while read -r first blocks; do
+        dd if="$file" bs=4096 skip="$first" count="$blocks" conv=sync 2> .dd
+        left=$((left - blocks * 4096))
+    done < .blocks > "$key.blocks"
+    echo "file $key $id" >> index
+    while read -r first blocks; do echo "blocks $key $first $blocks"; done < .blocks >> index
+}
 # Send the blocks of the files whose heads were read. `.ids` has the key and the build ID of each file in the index.
 send_files() {
 : > .heads
@@ -132,21 +160,13 @@ while read -r key id offset count size names frames frames_size; do
         read -r expected < ".id-$key"
         [ "$expected" = "$id" ] || continue
     fi
-    # Linkers put the names of sections in front of their headers.
-    first=$((offset / 4096)) base=$((offset / 4096 * 4096))
-    [ "$first" -eq 0 ] || first=$((first - 1)) base=$((base - 4096))
-    dd if="$file" bs=4096 skip="$first" count=$(((offset + count * size - 1) / 4096 - first + 1)) conv=sync 2> .dd |
-        od -An -v -tu1 | awk -v base="$base" -v offset="$offset" -v count="$count" -v entry="$size" \
-        -v names="$names" -v frames="$frames" -v size="$frames_size" \
-        -v max="$((left < @FILE_BYTES@ ? left : @FILE_BYTES@))" '@SECTIONS@' > .blocks
-    read -r first rest < .blocks || { failed "$key" unreadable; continue; }
-    [ "$first" != too_large ] || { failed "$key" too_large; continue; }
-    while read -r first blocks; do
-        dd if="$file" bs=4096 skip="$first" count="$blocks" conv=sync 2> .dd
-        left=$((left - blocks * 4096))
-    done < .blocks > "$key.blocks"
-    echo "file $key $id" >> index
-    while read -r first blocks; do echo "blocks $key $first $blocks"; done < .blocks >> index
+    if [ -e ".inode-$key" ]; then
+        read -r expected < ".inode-$key"
+        { hold_file && [ "$held" = "$expected" ] && file=/proc/self/fd/8 && send_file; } 2> .open 8< "$file" ||
+            failed "$key" gone
+    else
+        send_file
+    fi
 done < .heads
 }
 # Maps come first: they are gone with their process, and a file is not. A map is read with the rights of its process:
@@ -187,6 +207,7 @@ while read -r kind key id; do
     case $path in
         /*) set -- "$1" "/usr/lib/debug$path.debug" "${path%/*}/.debug/${path##*/}.debug" "$path.debug" ;;
     esac
+    mapped=
     for file in "$@"; do
         [ -f "$file" ] && [ -r "$file" ] || continue
         echo "$id" > ".id-$key-debug"

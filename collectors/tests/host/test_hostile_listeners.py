@@ -1,4 +1,4 @@
-"""Another local user listens where a collector asks a service, and lies about who listens or what is requested."""
+"""Another local user listens where a collector asks a service, and pretends to be another process or server."""
 
 from __future__ import annotations
 

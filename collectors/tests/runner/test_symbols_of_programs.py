@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from collectors.contract import Script
 from collectors.parse.perf import perf_data
-from collectors.runner import symbols
+from collectors.runner import code_bytes, symbols
 from collectors.tests.support import find_node
 from collectors.tests.symbol_fetch import fetch, rebuild, record_process, rows
 
@@ -335,3 +336,60 @@ def test_a_32_bit_program_has_names(tmp_path: Path) -> None:
     rebuild(str(blocks), parts[str(part)], store / module.key)
     table = perf_data.read_samples(tmp_path / "perf.data", perf_data.SymbolFiles(store=store))
     assert "count_busily" in table.frames.strings.all()
+
+
+@pytest.mark.parametrize("reads", [0, 1, 2])
+def test_a_path_that_is_replaced_between_two_reads_leads_to_no_other_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reads: int
+) -> None:
+    """The owner of a program puts a link to a file of root in place of the debugging symbols of the program."""
+    program, debug, secret = tmp_path / "busy", tmp_path / "busy.debug", tmp_path / "secret"
+    content = Path("/bin/true").resolve().read_bytes()
+    program.write_bytes(content)
+    (tmp_path / "real").write_bytes(content)
+    debug.symlink_to("real")
+    secret.write_bytes(b"secret-of-root" * 10_000)
+    replace = tmp_path / "bin" / "dd"
+    replace.parent.mkdir()
+    counted = f'[ "$(cat {tmp_path}/reads)" != {reads} ] || ln -sfn secret {debug}'
+    replace.write_text(
+        f'#!/bin/sh\n/bin/dd "$@"\n[ ! -e .file-k-debug ] || {{ {counted}; echo x >> {tmp_path}/x; }}\n'
+        f"wc -l < {tmp_path}/x > {tmp_path}/reads 2>/dev/null\n"
+    )
+    replace.chmod(0o755)
+    (tmp_path / "x").touch()
+    (tmp_path / "reads").write_text("0\n")
+    monkeypatch.setenv("PATH", f"{replace.parent}:{os.environ['PATH']}")
+    status = program.stat()
+    request = symbols.FileRequest("k", (), f"{status.st_dev:x}-{status.st_ino}", str(program))
+    parts = fetch(tmp_path, [request])
+    assert debug.resolve() == secret
+    assert not [name for name, data in parts.items() if b"secret-of-root" in data]
+    assert parts["k.blocks"]
+
+
+def test_a_path_that_is_replaced_after_its_check_gives_no_code_of_another_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, secret, tools = tmp_path / "busy", tmp_path / "secret", tmp_path / "bin"
+    program.write_bytes(b"code" * 4096)
+    secret.write_bytes(b"secret-of-root" * 10_000)
+    tools.mkdir()
+    (tools / "stat").write_text(
+        f'#!/bin/sh\n/usr/bin/stat "$@"\n[ -e {tmp_path}/kept ] || ln -sfn secret {program}\n'
+    )
+    (tools / "stat").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    status = program.stat()
+    file = symbols.FileRequest("k", (), f"{status.st_dev:x}-{status.st_ino}", str(program))
+    job = code_bytes.build_job([code_bytes.CodeRequest("k.0", file, [(0, 2)])])
+    [method] = job.methods
+    assert isinstance(method, Script)
+    for kept in (True, False):
+        (tmp_path / "kept").touch() if kept else (tmp_path / "kept").unlink()
+        options = {**os.environ, "OPT_FILES": job.options["files"]}
+        subprocess.run(["sh", "-c", method.sh], cwd=tmp_path, env=options, check=True, timeout=60)
+        part = tmp_path / "k.0.code"
+        assert part.exists() is kept
+        part.unlink(missing_ok=True)
+    assert program.resolve() == secret

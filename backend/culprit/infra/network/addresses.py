@@ -24,7 +24,8 @@ RESTRICTED_NETWORKS: tuple[Network, ...] = tuple(
         "::1/128",
         "169.254.0.0/16",
         "fe80::/10",
-        "fd00:ec2::254/128",
+        "fd00:ec2::/32",  # AWS: instance metadata at ::254, credentials of EKS pods at ::23
+        "fd20:ce::254/128",  # Google Cloud
         "100.100.100.200/32",
         "168.63.129.16/32",
         "192.0.0.192/32",
