@@ -26,6 +26,14 @@ INPUT_WALL_S = 120
 """A single input that takes so long ends the child; slower ones within it are judged by their CPU time."""
 
 GRACE_S = 90.0
+
+#: What breaks readers of numbers, times and texts; libFuzzer inserts them.
+TOKENS = (
+    b"-1", b"nan", b"1e999", b"-1e308", b"9" * 30, b"18446744073709551615", b"0x", b"\\u0000", b"\\ud800", b"\0",
+    b"0001-01-01T00:00:00+23:00", b"9999-12-31T23:59:59-23:00", b"\n=== stdout\n", b"\n=== samples\n",
+    b"\n@ 1 99999999999999999999 /proc/stat\n", b"[" * 40, b"\r\n", b"\t", b"CPU99999", b"\x1b[31m",
+    "\u202e".encode(), b"\xff",
+)  # fmt: skip
 _EXECUTED = re.compile(r"stat::number_of_executed_units:\s*(\d+)")
 _COVERED = re.compile(r"cov: (\d+)")
 
@@ -88,10 +96,13 @@ def start_fuzzing(target: FuzzTarget, spec: FuzzSpec, inputs: Sequence[bytes], d
         (directory / name).mkdir(parents=True)
     for number, data in enumerate(inputs):
         (directory / "seeds" / f"{number:05}").write_bytes(data)
+    dictionary = directory / "dictionary"
+    dictionary.write_text("".join(f'"{_escape_token(token)}"\n' for token in TOKENS))
     arguments = [
-        f"-max_total_time={max(1, round(spec.seconds))}", f"-seed={spec.seed}", f"-max_len={MAX_BYTES}",
+        f"-dict={dictionary}", f"-max_total_time={max(1, round(spec.seconds))}", f"-seed={spec.seed}",
+        f"-max_len={MAX_BYTES}",
         *([f"-runs={spec.runs}"] if spec.runs else []), "-print_final_stats=1", f"-timeout={INPUT_WALL_S}",
-        "-rss_limit_mb=3072", "-report_slow_units=1000", f"-artifact_prefix={directory / 'defects'}/", "-reduce_inputs=1",
+        "-rss_limit_mb=3072", "-report_slow_units=1000", f"-artifact_prefix={directory / 'defects'}/",
         str(directory / "corpus"), str(directory / "seeds"),
     ]  # fmt: skip
     pid = _fork(lambda: _fuzz(target, arguments, directory), directory / "log")
@@ -127,7 +138,7 @@ def select_smallest(
     libFuzzer lists the edges of each input, as the inner process of its merge does.
     """
     ordered = [*seeds, *sorted(inputs, key=lambda data: (len(data), data))]
-    directory.mkdir(parents=True)
+    (directory / "defects").mkdir(parents=True)
     paths = [directory / f"{number:05}" for number in range(len(ordered))]
     for path, data in zip(paths, ordered, strict=True):
         path.write_bytes(data)
@@ -163,6 +174,10 @@ def compute_signature(trace: str) -> str:
         line.strip() for line in lines if line.lstrip().startswith('File "') and "/bench/fuzz/" not in line
     ]
     return f"{error} at {places[-1] if places else '-'}"
+
+
+def _escape_token(token: bytes) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in token)
 
 
 def _fuzz(target: FuzzTarget, arguments: list[str], directory: Path) -> None:
