@@ -39,19 +39,18 @@ from bench.fuzz.seed_texts import (
     KEY_LINE,
     KEY_SET,
     PAGERDUTY,
+    REPORTS_OF_OTHERS,
 )
 from bench.fuzz.target import MAX_BYTES, SEED_BYTES, FuzzTarget, check_texts
 from collectors.contract import Context
-from collectors.parse.reports.registry import REPORTS
+from collectors.parse.reports.registry import REPORTS, Report
 from collectors.profiles.limits import ImportRefusedError
 from collectors.runner import lookback, symbols
 from collectors.tests.contract_checks import check_parsed
 from collectors.tests.fixture_files import FIXTURES
-from collectors.tests.parse.test_reports import SYNTHETIC
 from collectors.tests.support import SIMPLE, BytesPart
 
 _REPORTS = FIXTURES / "reports"
-_FILES = {name: f"{name}*" for name in REPORTS}
 _WINDOW = {"start": "2026-11-01T00:00:00+00:00", "end": "2026-12-01T00:00:00+00:00", "zone": "Europe/Berlin"}
 _QUERY = {
     "start_s": 1_767_225_600, "end_s": 1_767_226_200, "latency_unit": "s",
@@ -96,8 +95,8 @@ def list_import_targets() -> list[FuzzTarget]:
     ]
 
 
-def _build_report(kind: str) -> Callable[[bytes], object]:
-    parse = PARSERS[NAMES[kind]]  # type: ignore[index]
+def _build_report(kind: Report) -> Callable[[bytes], object]:
+    parse = PARSERS[NAMES[kind]]
 
     def parse_report(data: bytes) -> object:
         parsed = parse({PART: BytesPart(data)}, Context(SIMPLE, "import", 30.0))
@@ -107,13 +106,13 @@ def _build_report(kind: str) -> Callable[[bytes], object]:
     return parse_report
 
 
-def _build_report_seeds(kind: str) -> Callable[[], list[bytes]]:
+def _build_report_seeds(kind: Report) -> Callable[[], list[bytes]]:
     def load_seeds() -> list[bytes]:
-        files = sorted(_REPORTS.glob(_FILES[kind]))
+        files = sorted(_REPORTS.glob(f"{kind}*"))
         texts = [
             shorten_json(file.read_bytes()) if file.suffix == ".json" else file.read_bytes() for file in files
         ]
-        return [text[:MAX_BYTES] for text in (*texts, *SYNTHETIC.get(kind, ()))]
+        return [text[:MAX_BYTES] for text in (*texts, *REPORTS_OF_OTHERS.get(kind, ()))]
 
     return load_seeds
 

@@ -7,6 +7,7 @@ directory, and the parent reads it when the child has ended.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
 import re
 import resource
@@ -16,8 +17,6 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import atheris  # type: ignore[import-not-found]
 
 from bench.fuzz.target import MAX_BYTES, DefectError, FuzzTarget, check_quickly
 
@@ -156,10 +155,10 @@ def select_smallest(
             edges[int(number)] = set(covered)
     known: set[str] = set()
     selected = []
-    for number, data in enumerate(ordered):
-        new = edges.get(number, set()) - known
+    for place, data in enumerate(ordered):
+        new = edges.get(place, set()) - known
         known |= new
-        if new and number >= len(seeds):
+        if new and place >= len(seeds):
             selected.append(data)
     return selected
 
@@ -198,6 +197,7 @@ def _fuzz(target: FuzzTarget, arguments: list[str], directory: Path) -> None:
                 (directory / "defects" / name).write_bytes(data)
                 (directory / "defects" / f"{name}.trace").write_text(trace)
 
+    atheris = importlib.import_module("atheris")
     atheris.Setup([target.name, *arguments], run_input, enable_python_coverage=True)
     atheris.Fuzz()
 

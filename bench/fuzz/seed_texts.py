@@ -123,3 +123,39 @@ DOCUMENT_SEED = json.dumps(
         "comments": [{"about": "incident", "text": "hm", "by": "Ada", "at": _AT}],
     }
 ).encode()  # fmt: skip
+
+_SPAN = {"traceID": "t", "startTime": 1000, "duration": 100, "operationName": "GET /", "processID": "p"}
+_RESULT = {
+    "attack": "a", "seq": 1, "code": 503, "timestamp": "2026-11-21T10:00:01.100000001+02:00", "latency": 1000000,
+    "bytes_out": 0, "bytes_in": 3, "error": "timeout awaiting response", "method": "GET", "url": "http://h/o?a=1#x",
+}  # fmt: skip
+_SUMMARY = {
+    "latencies": {"total": 1, "mean": 2000000, "50th": 1, "90th": 2, "95th": 3, "99th": 4, "max": 5, "min": 1},
+    "bytes_in": {"total": 1, "mean": 1}, "bytes_out": {"total": 0, "mean": 0}, "earliest": "2026-11-21T10:00:00Z",
+    "latest": "2026-11-21T10:00:02Z", "end": "2026-11-21T10:00:02Z", "duration": 2000000000, "wait": 1,
+    "requests": 200, "rate": 100, "throughput": 90, "success": 0.9, "status_codes": {"0": 4, "200": 196},
+    "errors": ["503 Service Unavailable"],
+}  # fmt: skip
+REPORTS_OF_OTHERS = {
+    "jaeger": [
+        json.dumps(
+            {
+                "data": [
+                    {
+                        "traceID": "t", "processes": {"p": {"serviceName": "web"}},
+                        "spans": [
+                            {**_SPAN, "spanID": "a", "references": [], "tags": [{"key": "error", "value": True}]},
+                            {**_SPAN, "spanID": "b", "references": [{"refType": "CHILD_OF", "spanID": "a"}]},
+                        ],
+                    }
+                ]
+            },
+            indent=1,
+        ).encode()
+    ],
+    "vegeta": [json.dumps(_SUMMARY).encode(), b"\n".join([json.dumps(_RESULT).encode()] * 3)],
+    "jmeter": [
+        b"timeStamp,elapsed,label,responseCode,responseMessage,threadName,success,bytes\n"
+        b'1795295643000,12,"Home, page",200,OK,t 1-1,true,10\n1795295643500,30,Checkout,500,Internal,t 1-1,false,10\n'
+    ],
+}  # fmt: skip
