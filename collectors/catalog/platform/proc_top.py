@@ -87,7 +87,12 @@ def _group_scans(samples: Samples) -> list[Scan]:
             task = task_stat.parse_task_stat(snapshot.body.strip())
             if task is not None and task.pid == int(match[1]):
                 by_tick.setdefault(snapshot.tick, {})[task.pid] = (snapshot, task)
-    return [by_tick[tick] for tick in sorted(by_tick)]
+    return sorted(by_tick.values(), key=_get_end_ns)
+
+
+def _get_end_ns(scan: Scan) -> int:
+    """Return when the last task of a scan was read; the clock of one file may contradict the number of its scan."""
+    return max(snapshot.boot_ns for snapshot, _ in scan.values())
 
 
 def _build_rows(first: Scan, last: Scan, context: Context) -> list[Row]:
@@ -117,7 +122,7 @@ def _build_rows(first: Scan, last: Scan, context: Context) -> list[Row]:
 
 
 def _read_count(context: Context, metric: str, scans: Sequence[Scan], state: str) -> list[Series]:
-    boot_ns = np.array([max(snapshot.boot_ns for snapshot, _ in scan.values()) for scan in scans], np.int64)
+    boot_ns = np.array([_get_end_ns(scan) for scan in scans], np.int64)
     counts = [[float(sum(task.state == state for _, task in scan.values()))] for scan in scans]
     lines = np.array([min(snapshot.line for snapshot, _ in scan.values()) for scan in scans], np.int32)
     return sampled.build_series(context, metric, boot_ns, np.array(counts), lines=lines)

@@ -82,7 +82,8 @@ def parse_range_answer(text: str) -> RangeAnswer:
 
 def build_range_series(metric: str, answer: RangeAnswer, part: str, factor: float = 1.0) -> list[Series]:
     """Return the series of an answer as series of `metric`, their values times `factor`."""
-    return [_parse_result(metric, item, item.values * factor, part) for item in answer.series]
+    with np.errstate(over="ignore"):
+        return [_parse_result(metric, item, item.values * factor, part) for item in answer.series]
 
 
 def compute_share_pct(metric: str, some: RangeAnswer, all_of: RangeAnswer, part: str) -> list[Series]:
@@ -96,7 +97,7 @@ def compute_share_pct(metric: str, some: RangeAnswer, all_of: RangeAnswer, part:
         entry = results.get(item.route)
         part_of = np.zeros(len(item.t_ns)) if entry is None else _line_at(entry, item.t_ns)
         lines = item.lines if entry is None else _lines_at(entry, item.t_ns)
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             values = np.where(item.values > 0, 100.0 * part_of / item.values, np.nan)
         out.append(
             _parse_result(metric, RangeSeries(item.labels, item.t_ns, item.values, lines), values, part)
@@ -126,7 +127,9 @@ def _build_row(item: RangeSeries) -> tuple[str | int | float | None, ...]:
 
 
 def _parse_result(metric: str, item: RangeSeries, values: Values, part: str) -> Series:
-    return Series(metric, item.t_ns, values[:, None], {"route": item.route}, part=part, lines=item.lines)
+    """Return a series; a value that its unit makes infinite is no data."""
+    finite = np.where(np.isfinite(values), values, np.nan)
+    return Series(metric, item.t_ns, finite[:, None], {"route": item.route}, part=part, lines=item.lines)
 
 
 def _parse_series(item: report_json.Json, pairs: list[object], lines: npt.NDArray[np.int32]) -> RangeSeries:
@@ -135,7 +138,9 @@ def _parse_series(item: report_json.Json, pairs: list[object], lines: npt.NDArra
     read = np.array([_parse_pair(pair) for pair in pairs], np.float64).reshape(-1, 2)
     keep = (read[:, 0] > _EARLIEST_S) & (read[:, 0] < _LATEST_S)
     t_ns = np.round(read[keep, 0] * 1e3).astype(np.int64) * 1_000_000  # Prometheus counts milliseconds
-    return RangeSeries(labels, t_ns, np.where(np.isinf(read[keep, 1]), np.nan, read[keep, 1]), lines[keep])
+    values = np.where(np.isinf(read[keep, 1]), np.nan, read[keep, 1])
+    order = np.argsort(t_ns, kind="stable")
+    return RangeSeries(labels, t_ns[order], values[order], lines[keep][order])
 
 
 def _parse_pair(pair: object) -> tuple[float, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 from collectors.contract import Part
@@ -11,13 +12,16 @@ from collectors.contract import Part
 MAX_BYTES = 64 << 20
 """A longer report is refused: it is held in memory, and its objects take some ten times as much."""
 
+REPLACEMENT = "\ufffd"
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+
 Json = dict[str, Any]
 
 
 def decode_text(part: Part) -> str | None:
-    """The text of a report; None where it is longer than MAX_BYTES."""
+    """Return the text of a report without NUL, which the database cannot store; None if it is longer than MAX_BYTES."""
     data = part.read(MAX_BYTES + 1)
-    return None if len(data) > MAX_BYTES else data.decode("utf-8-sig", "replace")
+    return None if len(data) > MAX_BYTES else data.decode("utf-8-sig", "replace").replace("\0", REPLACEMENT)
 
 
 def load_json(text: str) -> Any:
@@ -54,8 +58,11 @@ def number_or_none(value: float, digits: int = 3) -> float | None:
 
 
 def as_text(value: object, limit: int = 200) -> str:
-    """A name out of a report, at most `limit` characters; empty where there is none."""
-    return value[:limit] if isinstance(value, str) else ""
+    """Return a name of a report, at most `limit` characters; empty if there is none.
+
+    NUL and single surrogates, which JSON can name by number and the database cannot store, are replaced.
+    """
+    return _UNSTORABLE.sub(REPLACEMENT, value[:limit]) if isinstance(value, str) else ""
 
 
 class LineIndex:

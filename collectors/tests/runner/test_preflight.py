@@ -15,7 +15,7 @@ from collectors.contract import Sampled, Script
 from collectors.parse.proc.preflight import parse_preflight
 from collectors.registry import COLLECTORS
 from collectors.runner import preflight
-from collectors.tests.catalog.test_collectors import check_sentence
+from collectors.tests.contract_checks import check_sentence
 
 SHELLS = [item for item in ("dash", "bash", "busybox ash") if shutil.which(item.split()[0])]
 

@@ -80,9 +80,10 @@ def parse_time(value: object) -> datetime | None:
             at = datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", value))
         else:
             return None
+        # In UTC, times of the first or last day of the calendar may be before or after it.
+        at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
     except (ValueError, OverflowError, OSError):
         return None
-    at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
     return at if 2000 <= at.year <= 2200 else None
 
 

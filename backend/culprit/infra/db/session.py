@@ -19,6 +19,10 @@ from culprit.infra.settings import get_settings
 #: access, second sessions of logins, /readyz, and requests that released their slot and read again.
 RESERVED_CONNECTIONS = 8
 
+#: The server ends the session of a client whose machine or network is gone after 30 + 3 * 10 s, and with it the locks
+#: of its transaction. By default it waits for two hours. Connections by a Unix socket have no such settings.
+KEEPALIVE = "-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3"
+
 
 class Database:
     """An engine with its session factory.
@@ -46,7 +50,7 @@ class Database:
             connect_args={
                 "connect_timeout": 10,
                 "application_name": "culprit",
-                "options": f"-c statement_timeout={int(statement_timeout_s * 1000)} -c timezone=UTC",
+                "options": f"-c statement_timeout={int(statement_timeout_s * 1000)} -c timezone=UTC {KEEPALIVE}",
             },
         )
         self.sessions: sessionmaker[Session] = sessionmaker(self.engine, expire_on_commit=False)

@@ -24,7 +24,10 @@ _now = func.clock_timestamp
 
 
 def pending_evaluations() -> Select[UUID]:
-    """Select recent runs that were not evaluated, or not since their profiles were built."""
+    """Select recent runs that were not evaluated, or not since their profiles were built, without those under way.
+
+    An evaluation is a transaction that locks its run. The lock is its lease: it ends with the connection of the worker.
+    """
     return (
         select(Run.id)
         .outerjoin(Evaluation, Evaluation.run_id == Run.id)
@@ -38,6 +41,7 @@ def pending_evaluations() -> Select[UUID]:
                 and_(Evaluation.ranking.has_key(BEFORE_PROFILES), ~pending_profiles_condition(Run.id)),
             ),
         )
+        .with_for_update(of=Run, read=True, skip_locked=True)
     )
 
 

@@ -31,12 +31,13 @@ _EVENT = re.compile(rb"^BEGIN:VEVENT\s*$", re.IGNORECASE | re.MULTILINE)
 def main(request: Mapping[str, Any]) -> None:
     """Parse a calendar. `request` is {path, start, end, zone}; times as in 2026-11-22T09:00:00+00:00."""
     with open_input(Path(request["path"])) as stream:
-        result = _parse_calendar(stream.read(), request)
+        result = parse_shifts(stream.read(), request)
     Path("result.partial").write_text(json.dumps(result), encoding="utf-8")
     Path("result.partial").replace("result.json")
 
 
-def _parse_calendar(data: bytes, request: Mapping[str, Any]) -> Json:
+def parse_shifts(data: bytes, request: Mapping[str, Any]) -> Json:
+    """Return {"shifts": [...]} with times in UTC, or {"failure": {key, params}}. The library may raise anything."""
     if b"BEGIN:VCALENDAR" not in data[:4096].upper():
         return _build_failure("oncall.no_calendar")
     events = len(_EVENT.findall(data))

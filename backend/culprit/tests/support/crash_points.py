@@ -104,6 +104,13 @@ PARSE_POINTS = {
         ("after the commit", "_store_results", "after"),
     )
 }
+EVALUATION = "culprit.jobs.analysis.evaluate_run"
+EVALUATION_POINTS = {
+    "evaluation: begun": CrashPoint("worker", "parse", f"{EVALUATION}:evaluate_view", "before", "kill_group"),
+    "evaluation: before the commit": CrashPoint(
+        "worker", "parse", f"{EVALUATION}:_store_evaluation", "after", "kill_group"
+    ),
+}
 SCHEDULER_POINTS = {
     "sweep: before the commit": CrashPoint(
         "scheduler", "", f"{SWEEP}:expire_leases", "after", condition=_has_result
@@ -121,7 +128,13 @@ LOST_CONNECTION_POINTS = {
     for name, point in (WORKER_POINTS | PARSE_POINTS).items()
 }  # fmt: skip
 POINTS: dict[str, CrashPoint] = (
-    WORKER_POINTS | SESSION_POINTS | PARSE_POINTS | SCHEDULER_POINTS | API_POINTS | LOST_CONNECTION_POINTS
+    WORKER_POINTS
+    | SESSION_POINTS
+    | PARSE_POINTS
+    | EVALUATION_POINTS
+    | SCHEDULER_POINTS
+    | API_POINTS
+    | LOST_CONNECTION_POINTS
 )
 
 

@@ -1,0 +1,1 @@
+"""Coverage-guided fuzzing of every parser and importer of untrusted bytes."""
