@@ -25,7 +25,7 @@ PLANTED = FuzzTarget("planted", parse_planted, lambda: [], (ValueError,))
 NEEDS_ATHERIS = pytest.mark.skipif(
     importlib.util.find_spec("atheris") is None, reason="atheris has no wheel for this platform"
 )
-RUNS = 40
+RUNS = 20
 
 FUZZ_PLANTED = """
 import json, sys, time, atheris
