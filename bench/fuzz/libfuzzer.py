@@ -100,8 +100,9 @@ def start_fuzzing(target: FuzzTarget, spec: FuzzSpec, inputs: Sequence[bytes], d
     arguments = [
         f"-dict={dictionary}", f"-max_total_time={max(1, round(spec.seconds))}", f"-seed={spec.seed}",
         f"-max_len={MAX_BYTES}",
-        *([f"-runs={len(inputs) + spec.runs}"] if spec.runs else []), "-print_final_stats=1", f"-timeout={INPUT_WALL_S}",
-        "-rss_limit_mb=3072", "-report_slow_units=1000", f"-artifact_prefix={directory / 'defects'}/",
+        *([f"-runs={len(inputs) + spec.runs}"] if spec.runs else []),
+        "-print_final_stats=1", f"-timeout={INPUT_WALL_S}", "-rss_limit_mb=3072", "-report_slow_units=1000",
+        f"-artifact_prefix={directory / 'defects'}/",
         str(directory / "corpus"), str(directory / "seeds"),
     ]  # fmt: skip
     pid = _fork(lambda: _fuzz(target, arguments, directory), directory / "log")
