@@ -9,6 +9,15 @@ from culprit.domain.rules.measures.service_time import inner_queues, shares
 from culprit.domain.rules.rule import Condition, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
+#: The busiest thread is the one that reads what clients send.
+READS_CLIENTS = Condition(
+    pools.HANDED_WORK,
+    "<",
+    Threshold(
+        "handed", 50.0, "percent of its sleep: else it mostly waits for work of another thread, or a lock"
+    ),
+)
+
 RULES: tuple[Rule, ...] = (
     Rule(
         id="F-POOL-CONNECTIONS-BUSY",
@@ -118,6 +127,7 @@ RULES: tuple[Rule, ...] = (
                 ">=",
                 Threshold("share", 80.0, "other threads do next to nothing, so the work cannot be shared"),
             ),
+            READS_CLIENTS,
             Condition(waits.HELD, ">=", Threshold("held", 3.0, "one is served, two are no queue")),
         ),
         suspects=("blocked-event-loop", "cpu-hot-function"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collectors.contract import Text
+from culprit.domain.rules.catalog.application.pools import READS_CLIENTS
 from culprit.domain.rules.finding import Strength
 from culprit.domain.rules.measures.application import growth, loop_waits, pools
 from culprit.domain.rules.measures.cpu.run_queue import LEAST_WAITING
@@ -177,6 +178,7 @@ RULES: tuple[Rule, ...] = (
                 ">=",
                 Threshold("share", 80.0, "of the CPU time: other threads do next to nothing"),
             ),
+            READS_CLIENTS,
             Condition(
                 shares.AWAKE_ON_CPU,
                 ">=",

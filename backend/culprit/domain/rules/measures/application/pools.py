@@ -7,12 +7,15 @@ from collections.abc import Iterator, Mapping
 
 from collectors.contract import Text
 from culprit.domain.rules.finding import Measurement
+from culprit.domain.rules.intervals import estimate_share
 from culprit.domain.rules.measures.application.counters import build_listed_measure, build_presence
 from culprit.domain.rules.measures.application.waits import SESSIONS, sum_column
 from culprit.domain.rules.measures.derived import Detail, cite_rows
 from culprit.domain.rules.view import HostView, TableRow
 
 _WAITS = (("tcp_waits",),)
+#: Percent of its time. Below it, the few samples of its sleep can all be at one lock by chance.
+_HARDLY_ASLEEP = 5.0
 
 
 def _group_by_pid(view: HostView, direction: str) -> Mapping[str, list[TableRow]]:
@@ -127,19 +130,43 @@ def _busy_loops(view: HostView) -> Iterator[Measurement]:
             )
 
 
-def _loop_share(view: HostView) -> Iterator[Measurement]:
-    """Percent of the CPU of a process that its busiest thread uses."""
+def _busiest_threads(view: HostView) -> Iterator[tuple[str, TableRow, list[TableRow]]]:
+    """The PID of each process that uses the CPU, its busiest thread and all of its threads."""
     threads: dict[str, list[TableRow]] = defaultdict(list)
     for row in view.rows("threads"):
         threads[row.text("pid")].append(row)
     for pid, rows in threads.items():
-        whole = sum_column(rows, "cpu_pct")
-        if whole > 0:
-            top = max(rows, key=lambda row: row.number("cpu_pct") or 0.0)
-            cites = cite_rows(rows)
-            yield Measurement(
-                100.0 * (top.number("cpu_pct") or 0.0) / whole, (("pid", pid),), cites, len(rows)
-            )
+        if sum_column(rows, "cpu_pct") > 0:
+            yield pid, max(rows, key=lambda row: row.number("cpu_pct") or 0.0), rows
+
+
+def _loop_share(view: HostView) -> Iterator[Measurement]:
+    """Percent of the CPU of a process that its busiest thread uses."""
+    for pid, top, rows in _busiest_threads(view):
+        part = (top.number("cpu_pct") or 0.0) / sum_column(rows, "cpu_pct")
+        yield Measurement(100.0 * part, (("pid", pid),), cite_rows(rows), len(rows))
+
+
+def _handed_work(view: HostView) -> Iterator[Measurement]:
+    """Percent of its sleep that the busiest thread of a process spends at a futex.
+
+    A loop sleeps in a call that waits for events of its clients (epoll, poll, select, io_uring). A thread that sleeps
+    at a futex gets its work from another thread, or waits for a lock, while others read what clients send. 0 if it
+    sleeps elsewhere, hardly sleeps, or the kernel does not list where it sleeps.
+    """
+    for pid, top, rows in _busiest_threads(view):
+        asleep, waits = top.number("sleeping_pct") or 0.0, top.number("wchan_pct") or 0.0
+        samples = (top.number("samples") or 0.0) * asleep / 100.0
+        at_futex = top.text("wchan").startswith("futex") and waits >= _HARDLY_ASLEEP
+        share = min(1.0, waits / asleep) if at_futex and asleep > 0 else 0.0
+        interval = estimate_share(share, samples) if at_futex else None
+        yield Measurement(
+            100.0 * share,
+            (("pid", pid),),
+            cite_rows(rows),
+            round(top.number("samples") or 0),
+            interval=interval,
+        )
 
 
 POOL_USE = build_listed_measure(
@@ -193,6 +220,14 @@ LOOP_SHARE = build_listed_measure(
     "单个线程占进程 CPU 的比例",
     (("proc_threads",),),
     _loop_share,
+)
+HANDED_WORK = build_listed_measure(
+    "loop.futex_sleep_pct",
+    "pct",
+    "Sleep of the busiest thread at a futex",
+    "最忙线程的睡眠中停在 futex 的占比",
+    (("proc_threads",),),
+    _handed_work,
 )
 REDIS_PRESENT = build_presence(
     "redis.programs_count", Text("Redis servers", "Redis 服务"), r"redis-server|valkey-server|keydb-server"

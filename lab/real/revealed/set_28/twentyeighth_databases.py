@@ -45,13 +45,13 @@ def _labels_of_a_bottler(environment: LabEnvironment, rng: Random) -> Iterator[L
 
 SCENARIOS = (
     Scenario(
-        "costume-hires", "holdout", "costumes-of-a-hirer", ("database-lock-wait",),
+        "costume-hires", "development", "costumes-of-a-hirer", ("database-lock-wait",),
         "A restored table of MariaDB has MyISAM as its engine; changes and pages wait until a report has read it.",
         _costumes_of_a_hirer, needs=("mariadbd", "mariadb-install-db", "mariadb", "php-fpm8.2", "nginx"), seconds=10.0,
         software=("mariadb", "php-fpm", "nginx"),
     ),
     Scenario(
-        "bottle-labels", "holdout", "labels-of-a-bottler", ("worker-pool-exhausted",),
+        "bottle-labels", "development", "labels-of-a-bottler", ("worker-pool-exhausted",),
         "beanstalkd hands a job that takes longer than a second to a further printer each second; no printer is left.",
         _labels_of_a_bottler, needs=("beanstalkd", "gunicorn", "nginx"), seconds=10.0,
         software=("beanstalkd", "python", "gunicorn", "nginx"),

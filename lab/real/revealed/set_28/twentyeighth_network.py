@@ -31,7 +31,7 @@ def _deliveries_of_hampers(environment: LabEnvironment, rng: Random) -> Iterator
 
 SCENARIOS = (
     Scenario(
-        "hamper-deliveries", "holdout", "deliveries-of-hampers", ("connections-refused",),
+        "hamper-deliveries", "development", "deliveries-of-hampers", ("connections-refused",),
         "A courier has moved, and its name with it; nginx has resolved the name at its start and keeps the address.",
         _deliveries_of_hampers, needs=("gunicorn", "nginx", "dnsmasq"), seconds=10.0,
         software=("nginx", "dnsmasq", "gunicorn"),

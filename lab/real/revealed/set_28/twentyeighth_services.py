@@ -50,12 +50,12 @@ def _tenancies_of_a_landlord(environment: LabEnvironment, rng: Random) -> Iterat
 
 SCENARIOS = (
     Scenario(
-        "tire-stocks", "holdout", "stocks-of-a-tire-dealer", ("small-read-pattern", "cpu-hot-function"),
+        "tire-stocks", "development", "stocks-of-a-tire-dealer", ("small-read-pattern", "cpu-hot-function"),
         "A release of a Go service reads files of suppliers with a system call for each byte.",
         _stocks_of_a_tire_dealer, needs=(GO, "nginx", "curl"), seconds=10.0, software=("go", "nginx"),
     ),
     Scenario(
-        "tenancy-papers", "holdout", "tenancies-of-a-landlord", ("crash-loop",),
+        "tenancy-papers", "development", "tenancies-of-a-landlord", ("crash-loop",),
         "A check gives up on a Java service before its partner has answered, and ends it; it starts all the time.",
         _tenancies_of_a_landlord, needs=("java", "javac", "nginx", "curl"), seconds=10.0, software=("java", "nginx"),
     ),
