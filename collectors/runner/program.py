@@ -16,6 +16,7 @@ from typing import Literal
 
 from collectors.contract import CollectionMethod, Collector, Needs, Sampled, Script
 from collectors.runner.scope import Scope
+from collectors.runner.script_order import order_scripts
 from collectors.shell.ticks import PAUSE
 
 Sudo = Literal["none", "nopasswd", "password"]
@@ -230,9 +231,8 @@ def _assemble_program(
     head.append(f"SCAN={_quote_shell(_strip_comments(_read_script('scan.awk')))}")
     texts: dict[str, str] = {}
     job_lines: list[str] = []
-    # Scripts with a common beginning, and of these scripts of the same length, compress better next to each other.
-    for number, job in sorted(enumerate(jobs, 1), key=lambda item: _compare_scripts(item[1])):
-        job_lines += _build_job_lines(number, job, texts)
+    for at in order_scripts([[m.sh for m in job.methods if isinstance(m, Script)] for job in jobs]):
+        job_lines += _build_job_lines(at + 1, jobs[at], texts)
     job_lines += [
         f"JOBS={_quote_shell(' '.join(str(number) for number in range(1, len(jobs) + 1)))}",
         f"SAMPLER={_quote_shell(_strip_comments(PAUSE + _read_script('sampler.awk')))}",
@@ -244,12 +244,6 @@ def _assemble_program(
     body = [_read_script(part) if plain else _strip_comments(_read_script(part)) for part in parts]
     intro = [_read_script("standalone.sh")] if standalone else []
     return "\n".join([*intro, *head, *body]) + "\n"
-
-
-def _compare_scripts(job: CollectorJob) -> tuple[str, int]:
-    """Return the beginning of the first script of a job, and the length of all its scripts."""
-    scripts = [method.sh for method in job.methods if isinstance(method, Script)]
-    return scripts[0][:60] if scripts else "", sum(map(len, scripts))
 
 
 def _order_directories(limits: RunnerLimits, jobs: Sequence[CollectorJob]) -> tuple[str, ...]:

@@ -238,7 +238,7 @@ def test_what_is_still_being_read_does_not_leave_half_judged(desk, recorded, db,
     assert desk.client.get(f"{desk.url}/export").status_code == 409
     monkeypatch.setattr("culprit.jobs.analysis.queries.EVALUATE_AFTER", timedelta(seconds=-60))
     assert ("culprit.evaluate_run", run) in list_pending_jobs(session)
+    session.rollback()  # ends its locks of pending runs
     evaluate_run(run)
-    session.rollback()
     assert ("culprit.evaluate_run", run) not in list_pending_jobs(session)
     assert desk.client.get(f"{desk.url}/export").status_code == 200
