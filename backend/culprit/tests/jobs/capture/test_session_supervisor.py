@@ -62,6 +62,14 @@ def job(hop, spool):
     return {"hops": [pack_hop(hop)], "rules": rules, "timeouts": timeouts, "spool": str(spool)}
 
 
+def is_running(pid):
+    """Whether process `pid` runs: its entry in /proc can go between any two looks at it."""
+    try:
+        return " Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 @pytest.mark.parametrize("step", sorted({VIOLATIONS[name].step for name in CASES}))
 def test_supervise_session_raises_error_of_each_violation(server, tmp_path_factory, servers, step):
     names = [name for name in CASES if VIOLATIONS[name].step == step]
@@ -70,8 +78,7 @@ def test_supervise_session_raises_error_of_each_violation(server, tmp_path_facto
         spool = tmp_path_factory.mktemp(name)
         with server.child(SESSION, job(servers[name][0], spool)) as child:
             result = supervise_session(child, build_options())
-        stat = Path(f"/proc/{child.pid}/stat")
-        return name, result.failure.key.removeprefix("ssh."), stat.exists() and " Z " not in stat.read_text()
+        return name, result.failure.key.removeprefix("ssh."), is_running(child.pid)
 
     with ThreadPoolExecutor(8) as pool:
         endings = list(pool.map(supervise, names))
