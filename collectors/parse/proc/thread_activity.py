@@ -28,6 +28,8 @@ These look the same from outside a process:
 - PostgreSQL: a lightweight lock is a semaphore that processes share. A heavyweight lock waits in an epoll that watches
   no socket, which is `park`; so do its idle background processes. Waiting for the client is an epoll with one
   accepted connection: `client`.
+- Asynchronous I/O: a thread sleeps in `io_getevents` whether requests are in progress or none is (fs/aio.c,
+  read_events). The threads of InnoDB that take finished requests are there all the time: `aio`.
 - `poll` of one descriptor: the kernel shows a pointer only. The sockets of the process decide: one that is connected to
   a name server, then one that the process opened, then one that it accepted. With several of a kind, the choice among
   them is arbitrary; a musl program asks its name server over a socket without a peer, which is not recognized.
@@ -42,7 +44,7 @@ from ipaddress import IPv4Address, IPv6Address
 #: Everything that a thread can be doing.
 ACTIVITIES = (
     "running", "runnable", "disk", "fault", "filesystem", "permission", "lock", "condition", "park", "semaphore",
-    "peer", "dns", "client", "accept", "events", "pipe", "child", "sleep", "signal", "tracer", "unknown",
+    "peer", "dns", "client", "accept", "events", "pipe", "child", "sleep", "signal", "tracer", "aio", "unknown",
 )  # fmt: skip
 _DNS_PORT = 53
 _WAIT, _LOCK_PI, _WAIT_BITSET, _LOCK_PI2 = 0, 6, 9, 13
@@ -163,8 +165,8 @@ _KINDS_OF_CALLS = {
     **dict.fromkeys(_SEMAPHORES, "semaphore"),
     **dict.fromkeys(_QUEUES, "pipe"),
     **dict.fromkeys(_FILE_LOCKS, "lock"),
-    "io_getevents": "disk",
-    "io_pgetevents": "disk",
+    "io_getevents": "aio",
+    "io_pgetevents": "aio",
     "io_uring_enter": "events",
 }
 

@@ -119,6 +119,7 @@ def test_descriptors_of_calls(text: str, target: str, expected: Activity) -> Non
         ("T 0 0x0", "do_signal_stop", "tracer"),
         ("t -1", "ptrace_stop", "tracer"),
         ("D 83 +", "jbd2_log_wait_commit", "disk"),
+        ("S 208 + 0x1 +", "read_events", "aio"),  # whether or not a request is in progress
     ],
 )
 def test_places_in_the_kernel(text: str, wchan: str, kind: str) -> None:

@@ -60,7 +60,13 @@ CAUSES: tuple[Cause, ...] = (
             "相同负载再次采集：队列小于 1，请求耗时回到设备标称水平。",
         ),
         mechanisms=("disk", "fault"),
-        explains=("dstate-pileup", "lock-contention", "database-lock-wait", "worker-pool-exhausted"),
+        explains=(
+            "dstate-pileup",
+            "lock-contention",
+            "database-lock-wait",
+            "sync-write-amplification",
+            "worker-pool-exhausted",
+        ),
         proven_by=("disk-saturation",),
     ),
     Cause(

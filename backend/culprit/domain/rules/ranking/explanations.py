@@ -29,6 +29,8 @@ class MutualPair:
 
 #: Segments with data are sent again, and no other host is late.
 _LOST = ("F-NET-LOSS-ELSEWHERE", "F-NET-LOSS-ON-PATH")
+#: The mean write of a device is large, and requests wait in its queue.
+_BULK = ("F-DISK-BULK-WRITES", "F-DISK-BULK-QUEUE")
 #: All pairs of causes that declare each other. A test requires that the graph has no other cycle.
 MUTUAL_PAIRS: tuple[MutualPair, ...] = (
     MutualPair("ephemeral-port-exhaustion", "timewait-port-search"),
@@ -41,6 +43,9 @@ MUTUAL_PAIRS: tuple[MutualPair, ...] = (
     # A full queue drops handshakes, which looks like loss. Lost data segments are loss, and fill workers and queues.
     MutualPair("worker-pool-exhausted", "packet-loss-upstream", _LOST),
     MutualPair("listen-queue-overflow", "packet-loss-upstream", _LOST),
+    # Small writes that wait for a device keep it busy. Where its mean write is large, it is busy with others: the small
+    # ones wait in the queue that the large ones make.
+    MutualPair("sync-write-amplification", "disk-saturation", _BULK),
     # A resolver that gives up reports a failure too, in the same words (EAI_AGAIN of getaddrinfo(3)). Where queries
     # were seen to wait, that is the reason of what logs report, unless the server itself answers with errors.
     MutualPair(

@@ -9,6 +9,7 @@ from culprit.domain.rules.cause import Cause
 from culprit.domain.rules.finding import Finding, Subject
 from culprit.domain.rules.measures.service_time.accounts import ServiceTimes, TimeAccount
 from culprit.domain.rules.measures.service_time.activities import (
+    AIO,
     AMBIGUOUS,
     PEER,
     RUNNABLE,
@@ -16,6 +17,7 @@ from culprit.domain.rules.measures.service_time.activities import (
     THROTTLED,
 )
 from culprit.domain.rules.measures.service_time.amounts import NO_SHARE, Share
+from culprit.domain.rules.measures.service_time.turns import is_turn, share_turns
 from culprit.domain.rules.readings import is_compatible
 
 #: A cause that explains less of the time of a harmed service than this is only possible. Source: a tenth of a delay
@@ -41,7 +43,8 @@ class TimeClaim:
 def build_claim(cause: Cause, scope: Subject) -> TimeClaim:
     """Return what a cause at a place claims."""
     peer = (PEER,) if cause.waits_for_peer and "dst" in dict(scope) else ()
-    return TimeClaim(frozenset((*cause.mechanisms, *peer)), scope, cause.stops_program)
+    finished = (AIO,) if "disk" in cause.mechanisms else ()
+    return TimeClaim(frozenset((*cause.mechanisms, *peer, *finished)), scope, cause.stops_program)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,17 +205,22 @@ def _add_waiters(share: Share, account: TimeAccount, explained: Collection[tuple
     """Return a share with the threads that wait for a lock: they wait for what its holder does.
 
     The holder is one of the other threads that are busy, as far as there is one at a time, and nothing shows which. So
-    the lower end stays.
+    the lower end stays, unless about one of them works at a time, nearly always: then it is this one.
     """
+    turns, sure = share_turns(account)
     waiters = account.share(
         lambda activity, target: activity in _LOCKS and (activity, target) not in explained
     )
-    others = account.covered - waiters.value
+    if any(is_turn(*key) for key in explained):
+        turns = sure = NO_SHARE
+    waiting = max(waiters.value, turns.value)
+    others = account.covered - waiting
     if share.value <= 0 or others <= 0:
         return share
     holders = min(1.0, others / account.covered * account.total)
-    waiting = waiters.value * holders / others
-    return Share(min(1.0, share.value * (1.0 + waiting)), share.low, min(1.0, share.high * (1.0 + waiting)))
+    factor = 1.0 + waiting * holders / others
+    least = 1.0 + sure.low / max(others, account.covered - sure.low)
+    return Share(min(1.0, share.value * factor), min(1.0, share.low * least), min(1.0, share.high * factor))
 
 
 def _add_shares(shares: Iterable[Share]) -> Share:

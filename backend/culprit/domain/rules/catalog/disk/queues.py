@@ -5,14 +5,14 @@ from __future__ import annotations
 from collectors.contract import Sentence, Text
 from culprit.domain.rules.finding import Strength
 from culprit.domain.rules.measures.disk import device_time, queues
-from culprit.domain.rules.measures.service_time import shares
+from culprit.domain.rules.measures.service_time import turns
 from culprit.domain.rules.rule import Condition, Guard, MetricReading, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
 _BUSY = Threshold("busy", 50.0, "a busy disk explains the waits")
 _NO_BUSY_DISK = (Guard(Condition(queues.BUSIEST, "<", _BUSY), Sentence("guard.disk_busy")),)
 _SERVICE_WAITS = Condition(
-    shares.DISK,
+    turns.DISK_WITH_TURNS,
     ">=",
     Threshold("disk_pct", 33.3, "percent: requests take 1.5 times as long (Amdahl 1967)"),
 )
@@ -137,6 +137,36 @@ _WAITING = (
             "Backups and copies write this way, possibly by design.", "备份与拷贝本就如此，可能是预期行为。"
         ),
         source="/proc/diskstats: sectors per write",
+    ),
+    Rule(
+        id="F-DISK-BULK-QUEUE",
+        title=Text("Requests wait behind large writes", "请求排在大块写入之后"),
+        summary=Text(
+            "Writes to {dev} are {value} KiB on average, and requests spend most of their time in its queue.",
+            "{dev} 的写入平均为 {value} KiB，请求的大部分时间在其队列中。",
+        ),
+        measure=queues.BULK_WRITES,
+        op=">=",
+        thresholds=(("info", Threshold("info", 128.0, "KiB: as for a disk that large writes fill")),),
+        also=(
+            Condition(
+                device_time.QUEUE_SHARE,
+                ">",
+                Threshold("queue_pct", 75.0, "percent: as for a disk that delays requests"),
+            ),
+            Condition(
+                device_time.WRITE_TIME,
+                ">",
+                Threshold("write_pct", 100.0, "at any time, a write is in progress"),
+            ),
+        ),
+        strength=Strength.CONTEXT,
+        use=Use("disk", "saturation"),
+        caveats=Text(
+            "This does not show who waits. A backup on a disk of its own does the same.",
+            "这并不表明谁在等待：独占磁盘的备份也是如此。",
+        ),
+        source="/proc/diskstats: sectors per write, and the time of requests against the shortest of the capture",
     ),
     Rule(
         id="F-DISK-UTIL",

@@ -15,6 +15,8 @@ LOCK = "lock"
 PEER = "peer"
 DNS = "dns"
 FILESYSTEM = "filesystem"
+#: A thread that waits for the end of asynchronous requests to a disk, if there are any.
+AIO = "aio"
 #: A thread that a tracer, a signal or its control group has stopped.
 STOPPED = "tracer"
 CLIENT = "client"
@@ -43,7 +45,7 @@ BUSY = frozenset(
 IDLE = frozenset({"accept", CLIENT, "events", "signal"})
 #: A thread in one of these is idle, or a request waits in it: both look the same. Only requests that are in progress
 #: and in no other thread make it busy.
-AMBIGUOUS = frozenset({"condition", "park", "semaphore", "child", "pipe", "sleep", UNKNOWN})
+AMBIGUOUS = frozenset({"condition", "park", "semaphore", "child", "pipe", "sleep", AIO, UNKNOWN})
 #: A thread in one of these may wait for another thread of its process.
 INSIDE_WAITS = frozenset({"condition", "park", "semaphore"})
 #: Activities whose amounts are counted by the kernel, without sampling.
