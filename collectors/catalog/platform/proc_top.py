@@ -48,6 +48,7 @@ _COLUMNS = (
     Column("policy"),
     Column("last_cpu"),
     Column("ppid"),
+    Column("cpu_with_ended", "pct"),
 )
 
 Row = tuple[str | int | float | None, ...]
@@ -58,6 +59,10 @@ def parse_proc_top(parts: Mapping[str, Part], context: Context) -> Parsed:
 
     A process is the same in both scans if its start time is; one that began in between is counted from its
     start. Times are in jiffies of 1/100 s, which is USER_HZ on every architecture that is met in practice.
+
+    `cpu_with_ended` is over the whole window and adds the children that ended in it: a script that starts one short
+    program after the other uses no CPU time itself. The kernel adds their time to that of the process that waits for
+    them (kernel/exit.c, wait_task_zombie). What they had used before the window is subtracted.
     """
     samples = sampled.read_samples(parts, _MAX_BYTES)
     scans = _group_scans(samples)
@@ -99,6 +104,7 @@ def _build_rows(first: Scan, last: Scan, context: Context) -> list[Row]:
     page_size = context.facts.get("page_size")
     page_kb = page_size / 1024.0 if isinstance(page_size, int) and page_size > 0 else _PAGE_KB
     began_ns = min(snapshot.boot_ns for snapshot, _ in first.values())
+    used_before = _sum_ended(first, last)
     rows: list[Row] = []
     for pid, (snapshot, task) in last.items():
         earlier = first.get(pid)
@@ -110,15 +116,36 @@ def _build_rows(first: Scan, last: Scan, context: Context) -> list[Row]:
         before = earlier[1] if earlier and same else None
         user = max(0, task.utime - (before.utime if before else 0)) / _HZ / elapsed_s * 100.0
         system = max(0, task.stime - (before.stime if before else 0)) / _HZ / elapsed_s * 100.0
+        ended = task.children_time - (before.children_time if before else 0) - used_before.get(pid, 0)
+        window_s = max(elapsed_s, (snapshot.boot_ns - began_ns) / 1e9)
+        with_ended = (user + system) * elapsed_s / window_s + max(0, ended) / _HZ / window_s * 100.0
         faults = max(0, task.majflt - (before.majflt if before else 0)) / elapsed_s
         rows.append(
             (
                 *(pid, task.comm, task.state, int(task.kernel_thread)),
                 *(user + system, user, system, task.rss_pages * page_kb, faults),
                 *(task.threads, task.nice, task.policy, task.processor, task.ppid),
+                with_ended,
             )
         )
     return rows
+
+
+def _sum_ended(first: Scan, last: Scan) -> dict[int, int]:
+    """Return the CPU time that ended processes had used at the first scan, by their nearest ancestor that is left."""
+    sums: dict[int, int] = {}
+    for pid, (_, task) in first.items():
+        if _is_same(task, last.get(pid)):
+            continue
+        heir, steps = task.ppid, 0
+        while heir in first and not _is_same(first[heir][1], last.get(heir)) and steps < len(first):
+            heir, steps = first[heir][1].ppid, steps + 1
+        sums[heir] = sums.get(heir, 0) + task.total_time
+    return sums
+
+
+def _is_same(task: TaskStat, later: tuple[Snapshot, TaskStat] | None) -> bool:
+    return later is not None and later[1].started == task.started
 
 
 def _read_count(context: Context, metric: str, scans: Sequence[Scan], state: str) -> list[Series]:
@@ -145,7 +172,7 @@ COLLECTOR = Collector(
         ),
     ),
     parse=parse_proc_top,
-    parser_version=2,
+    parser_version=3,
     cost=Cost(
         0.1,
         10_000,

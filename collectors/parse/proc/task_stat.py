@@ -16,6 +16,7 @@ _NUMBERS = 21
 class TaskStat:
     """What is wanted of the line. Times in jiffies, `started` since boot, `rss_pages` in pages.
 
+    `children_time` is the CPU time of children that have ended and that it has waited for, and of their children.
     `io_delay` is time spent waiting for block I/O: always 0 where delay accounting is off.
     """
 
@@ -27,6 +28,7 @@ class TaskStat:
     majflt: int
     utime: int
     stime: int
+    children_time: int
     nice: int
     threads: int
     started: int
@@ -34,6 +36,11 @@ class TaskStat:
     processor: int | None
     policy: int | None
     io_delay: int | None
+
+    @property
+    def total_time(self) -> int:
+        """CPU time of the task and of its children that have ended."""
+        return self.utime + self.stime + self.children_time
 
     @property
     def kernel_thread(self) -> bool:
@@ -67,6 +74,7 @@ def parse_task_stat(line: bytes) -> TaskStat | None:
         majflt=at(12),
         utime=at(14),
         stime=at(15),
+        children_time=at(16) + at(17),
         nice=nice,
         threads=at(20),
         started=at(22),

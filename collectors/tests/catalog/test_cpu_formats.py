@@ -7,6 +7,7 @@ import pytest
 
 from collectors.catalog.cpu import cpu_stat, interrupts, perf_record, softirqs, vmstat
 from collectors.catalog.platform import proc_top
+from collectors.contract import Parsed
 from collectors.tests.support import NAN, SIMPLE, axis, context, part, same, samples, values
 
 BOOTED = 1_767_225_600 * 10**9
@@ -186,6 +187,44 @@ class TestTasks:
         text = [self.stat("ksoftirqd/0", n, flags=0x208040) for n in (0, 10)]
         parsed = proc_top.parse_proc_top(samples((1, path, text[0]), (2, path, text[1])), context())
         assert parsed.tables[0].rows[0][3] == 1
+
+    def test_a_script_is_charged_for_the_programs_that_it_waited_for(self) -> None:
+        """Of a shell that ran one short program after the other for four seconds."""
+        path = "/proc/25602/stat"
+        first, last = (
+            f"25602 (sh) S 25601 25597 5101 0 -1 4194304 {times} 20 0 1 0 142441 2654208 402 18446744073709551615 "
+            "94492821729280 94492821806009 140728977182288 0 0 0 0 6 65536 1 0 0 17 0 0 0 0 0 0 94492821835312 "
+            "94492821840448 94493514403840 140728977189511 140728977189583 140728977189583 140728977190892 0"
+            for times in ("294 4401 0 0 0 0 4 27", "1486 30569 0 0 1 2 40 195")
+        )
+        parsed = proc_top.parse_proc_top(samples((1425.43, path, first), (1429.44, path, last)), context())
+        row = self.read_row(parsed, 25602)
+        assert row["cpu"] == pytest.approx(100 * 0.03 / 4.01)
+        assert row["cpu_with_ended"] == pytest.approx(100 * 2.07 / 4.01)
+
+    def test_time_before_the_capture_is_not_charged_when_a_program_ends(self) -> None:
+        """Process 43 ran for long and ended with 3.2 s, 3.0 s of which it had used before; 44 was its child."""
+        parent, child, grandchild = "/proc/42/stat", "/proc/43/stat", "/proc/44/stat"
+        waiting, waited = (self.stat("sh", 0).replace(" 10 0 0 20", f" 10 {n} 0 20") for n in (0, 330))
+        running = self.stat("tar", 290).replace("42 (tar) R 1", "43 (tar) R 42")
+        packing = self.stat("xz", 0).replace("42 (xz) R 1", "44 (xz) R 43")
+        text = "\n".join(
+            (
+                f"@ 0 {10 * 10**9} {parent}\n{waiting}",
+                f"@ 0 {10 * 10**9} {child}\n{running}",
+                f"@ 0 {10 * 10**9} {grandchild}\n{packing}",
+                f"@ 1 {12 * 10**9} {parent}\n{waited}",
+            )
+        )
+        parsed = proc_top.parse_proc_top({"samples": part(text + "\n")}, context())
+        assert self.read_row(parsed, 42)["cpu_with_ended"] == pytest.approx(10.0)
+
+    def read_row(self, parsed: Parsed, pid: int) -> dict[str, object]:
+        """Return the row of a process by the names of its columns."""
+        [table] = parsed.tables
+        names = [column.id for column in table.columns]
+        rows = [dict(zip(names, row, strict=True)) for row in table.rows]
+        return next(row for row in rows if row["pid"] == pid)
 
     def test_interrupts_of_a_cpu(self) -> None:
         first = "     CPU0 CPU1\n 24: 0 4294967290 PCI-MSI 1-edge eth0-rx-0\nERR: 5"

@@ -35,6 +35,15 @@ def _index_groups(view: HostView) -> Mapping[str, TableRow]:
     return _groups[view]
 
 
+def read_cpu_pct(row: TableRow) -> float:
+    """Return the CPU time of a process and of its children that ended in the capture, in percent of one CPU.
+
+    What runs one short program after the other hardly uses CPU time itself, and no scan meets all that it started.
+    """
+    whole = row.number("cpu_with_ended")
+    return (row.number("cpu") if whole is None else whole) or 0.0
+
+
 def count_thread_samples(view: HostView, group: TableRow) -> int:
     """Return how often the threads of a process were sampled; 1 if that was not recorded."""
     pid = group.text("pid")

@@ -19,7 +19,7 @@ from culprit.domain.rules.measures.cpu.run_queue import (
     list_crowds,
 )
 from culprit.domain.rules.measures.derived import merge_citations, read_series
-from culprit.domain.rules.measures.places import is_capture_group, is_inside_group
+from culprit.domain.rules.measures.places import is_capture_group, is_inside_group, read_cpu_pct
 from culprit.domain.rules.measures.service_time.shares import get_service_times
 from culprit.domain.rules.rule import Measure, MetricReading
 from culprit.domain.rules.view import HostView, TableRow
@@ -108,8 +108,8 @@ def _waiting(view: HostView) -> Iterator[Measurement]:
 
 def _stretch(view: HostView) -> Iterator[Measurement]:
     """How many times as long work takes as its CPU time: the time on a CPU and waiting for one, over the first."""
-    rows = sorted(view.rows("processes"), key=lambda row: -(row.number("cpu") or 0.0))[:3]
-    busiest = ", ".join(f"{row.text('comm')} {row.number('cpu') or 0.0:.0f} %" for row in rows) or "-"
+    rows = sorted(view.rows("processes"), key=lambda row: -read_cpu_pct(row))[:3]
+    busiest = ", ".join(f"{row.text('comm')} {read_cpu_pct(row):.0f} %" for row in rows) or "-"
     for crowd in list_crowds(view):
         if crowd.run_s > 0:
             yield _measured(crowd, (crowd.run_s + crowd.wait_s) / crowd.run_s, crowd.cites, busiest=busiest)
@@ -189,7 +189,7 @@ def cite_competition(view: HostView, crowd: Crowd, related: Sequence[TableRow]) 
 
 def count_cores(rows: Sequence[TableRow]) -> float:
     """Return the CPUs that processes used on average."""
-    return sum(row.number("cpu") or 0.0 for row in rows) / 100.0
+    return sum(map(read_cpu_pct, rows)) / 100.0
 
 
 def _others(view: HostView) -> Iterator[Measurement]:
@@ -205,8 +205,8 @@ def _others(view: HostView) -> Iterator[Measurement]:
         kernel = [row for row in related if row.number("kernel_thread")]
         neighbors: dict[str, list[TableRow]] = {}
         for row in related:
-            if not row.number("kernel_thread"):
-                group = groups.get(int(row.number("pid") or 0), "").strip("/")
+            group = groups.get(int(row.number("pid") or 0), "").strip("/")
+            if not row.number("kernel_thread") and not is_capture_group(f"/{group}"):
                 neighbors.setdefault(f"/{group}" if group else row.text("comm"), []).append(row)
         ranked = sorted(neighbors.values(), key=count_cores, reverse=True)
         own, rest = crowd.run_s / span, sum(count_cores(rows) for rows in ranked[1:])

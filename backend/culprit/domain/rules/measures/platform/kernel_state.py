@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 
 from culprit.domain.rules.finding import Measurement
 from culprit.domain.rules.measures.derived import Detail, build_measure, cite_rows
+from culprit.domain.rules.measures.places import read_cpu_pct
 from culprit.domain.rules.view import HostView, TableRow
 
 
@@ -51,12 +53,13 @@ def _slow_clock(view: HostView) -> list[Measurement]:
     ]
 
 
-def _job_share(view: HostView, kind: str, *columns: str) -> list[Measurement]:
+def _read_bytes_per_s(row: TableRow) -> float:
+    return sum(row.number(column) or 0.0 for column in ("read_bytes_per_s", "write_bytes_per_s"))
+
+
+def _job_share(view: HostView, kind: str, read: Callable[[TableRow], float]) -> list[Measurement]:
     """Measure what the processes of each job use, as a share of what all processes use."""
-    usage: dict[str, tuple[float, TableRow]] = {
-        row.text("pid"): (sum(row.number(column) or 0.0 for column in columns), row)
-        for row in view.rows(kind)
-    }
+    usage = {row.text("pid"): (read(row), row) for row in view.rows(kind)}
     total = sum(value for value, _ in usage.values())
     jobs: defaultdict[str, list[TableRow]] = defaultdict(list)
     for row in view.rows("scheduled_jobs"):
@@ -100,7 +103,7 @@ JOB_CPU = build_measure(
     "CPU time of a scheduled job, of all programs",
     "定时任务占全部程序的 CPU 时间",
     (("scheduled_jobs",), ("proc_top",)),
-    lambda view: _job_share(view, "processes", "cpu"),
+    lambda view: _job_share(view, "processes", read_cpu_pct),
 )
 JOB_IO = build_measure(
     "jobs.io_share_pct",
@@ -108,5 +111,5 @@ JOB_IO = build_measure(
     "Disk bytes of a scheduled job, of all programs",
     "定时任务占全部程序的磁盘读写",
     (("scheduled_jobs",), ("proc_io",)),
-    lambda view: _job_share(view, "proc_io", "read_bytes_per_s", "write_bytes_per_s"),
+    lambda view: _job_share(view, "proc_io", _read_bytes_per_s),
 )

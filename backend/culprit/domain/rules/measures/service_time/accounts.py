@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from culprit.domain.rules.finding import Citation
-from culprit.domain.rules.measures.places import is_inside_group
+from culprit.domain.rules.measures.places import is_inside_group, read_cpu_pct
 from culprit.domain.rules.measures.service_time.activities import CLIENT, HELD, RUNNABLE
 from culprit.domain.rules.measures.service_time.amounts import Amount, Key, Share, add_amounts, compute_share
 from culprit.domain.rules.measures.service_time.requests import (
@@ -310,8 +310,11 @@ def _select_others(users: Sequence[CpuUser], service: LocalService) -> tuple[Cpu
 
 def list_cpu_users(view: HostView) -> list[CpuUser]:
     """Return all processes that used CPU time, the most first."""
-    kind, column = ("processes", "cpu") if view.rows("processes") else ("process_time", "run_ms")
-    used = [(amount, row) for row in view.rows(kind) if (amount := row.number(column) or 0.0) > 0]
+    if listed := view.rows("processes"):
+        amounts = [(read_cpu_pct(row), row) for row in listed]
+    else:
+        amounts = [(row.number("run_ms") or 0.0, row) for row in view.rows("process_time")]
+    used = [(amount, row) for amount, row in amounts if amount > 0]
     total = sum(amount for amount, _ in used)
     used.sort(key=lambda pair: (-pair[0], pair[1].text("pid")))
     return [CpuUser(row.text("comm"), row.text("pid"), amount / total, row.citation) for amount, row in used]

@@ -69,7 +69,8 @@ def _neighbor(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iter
 
     A program is a process whose parent is an ancestor of the service too, such as a unit of systemd, a container or a
     job of cron; or all processes with one name, such as two jobs that sort. The name of an interpreter or a shell names
-    no program. Where none of them uses most of the time, the host has more work than CPUs.
+    no program. All jobs together are one neighbor too: no client waits for them, so they can run at another time. Where
+    none of them uses most of the time, the host has more work than CPUs.
     """
     rows = view.rows("processes") or view.rows("process_time")
     parents = {row.text("pid"): row.text("ppid") for row in rows}
@@ -79,6 +80,7 @@ def _neighbor(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iter
     used: defaultdict[str, float] = defaultdict(float)
     by_name: defaultdict[str, float] = defaultdict(float)
     users = [user for user in list_cpu_users(view) if user.pid not in related]
+    kept_out = _list_serving(times) | {row.text("pid") for row in rows if row.number("kernel_thread")}
     for user in users:
         path = [user.pid, *_list_ancestors(user.pid, parents)]
         used[next((pid for pid, parent in pairwise(path) if parent in above), path[-1])] += user.share
@@ -86,10 +88,23 @@ def _neighbor(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iter
             by_name[user.name] += user.share
     total = sum(used.values())
     if total > 0:
-        share = 100.0 * max((*used.values(), *by_name.values())) / total
+        jobs = sum(user.share for user in users if _is_job(user.pid, parents, kept_out))
+        share = 100.0 * max((*used.values(), *by_name.values(), jobs)) / total
         yield Measurement(
             share, account.service.subject, (*cite_rows(rows), *_cite_related(accounts)), len(users)
         )
+
+
+def _list_serving(times: ServiceTimes) -> set[str]:
+    """Return the processes of services that take requests; all of them where no socket was read."""
+    services = times.services.services
+    serving = {pid for item in services if item.ports for pid in item.pids}
+    return serving or {pid for item in services for pid in item.pids}
+
+
+def _is_job(pid: str, parents: Mapping[str, str], kept_out: set[str]) -> bool:
+    """Return whether a process is neither of a service, nor started by one, nor a thread of the kernel."""
+    return not kept_out & {pid, *_list_ancestors(pid, parents)}
 
 
 def _list_ancestors(pid: str, parents: Mapping[str, str]) -> list[str]:
