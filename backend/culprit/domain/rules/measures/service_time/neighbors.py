@@ -9,8 +9,9 @@ from itertools import pairwise
 
 from collectors.contract import Text
 from culprit.domain.rules.finding import Citation, Measurement
-from culprit.domain.rules.measures.cpu.run_queue import list_crowds
+from culprit.domain.rules.measures.cpu.run_queue import LOW_NICE, count_online_cpus, list_crowds
 from culprit.domain.rules.measures.derived import cite_rows, merge_citations
+from culprit.domain.rules.measures.places import is_capture_group, read_cpu_pct
 from culprit.domain.rules.measures.service_time.accounts import ServiceTimes, TimeAccount, list_cpu_users
 from culprit.domain.rules.measures.service_time.shares import NEEDS, Detail, read_accounts
 from culprit.domain.rules.rule import Measure
@@ -80,7 +81,6 @@ def _neighbor(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iter
     used: defaultdict[str, float] = defaultdict(float)
     by_name: defaultdict[str, float] = defaultdict(float)
     users = [user for user in list_cpu_users(view) if user.pid not in related]
-    kept_out = _list_serving(times) | {row.text("pid") for row in rows if row.number("kernel_thread")}
     for user in users:
         path = [user.pid, *_list_ancestors(user.pid, parents)]
         used[next((pid for pid, parent in pairwise(path) if parent in above), path[-1])] += user.share
@@ -88,8 +88,9 @@ def _neighbor(view: HostView, times: ServiceTimes, account: TimeAccount) -> Iter
             by_name[user.name] += user.share
     total = sum(used.values())
     if total > 0:
-        jobs = sum(user.share for user in users if _is_job(user.pid, parents, kept_out))
-        share = 100.0 * max((*used.values(), *by_name.values(), jobs)) / total
+        jobs = _find_jobs(view, parents, _list_serving(times))
+        all_jobs = sum(user.share for user in users if user.pid in jobs)
+        share = 100.0 * max((*used.values(), *by_name.values(), all_jobs)) / total
         yield Measurement(
             share, account.service.subject, (*cite_rows(rows), *_cite_related(accounts)), len(users)
         )
@@ -102,9 +103,23 @@ def _list_serving(times: ServiceTimes) -> set[str]:
     return serving or {pid for item in services for pid in item.pids}
 
 
-def _is_job(pid: str, parents: Mapping[str, str], kept_out: set[str]) -> bool:
-    """Return whether a process is neither of a service, nor started by one, nor a thread of the kernel."""
-    return not kept_out & {pid, *_list_ancestors(pid, parents)}
+def _find_jobs(view: HostView, parents: Mapping[str, str], serving: set[str]) -> set[str]:
+    """Return the processes that no service started, if they use a third of the CPUs; none otherwise.
+
+    Of three users of a full CPU, the largest has a third. Threads of the kernel, tasks that give way and the capture
+    are no jobs.
+    """
+    groups = {row.text("pid"): row.text("cgroup") for row in view.rows("sched_delay")}
+    jobs = [
+        row
+        for row in view.rows("processes")
+        if not row.number("kernel_thread")
+        and (row.number("nice") or 0) < LOW_NICE
+        and not is_capture_group(groups.get(row.text("pid"), ""))
+        and not serving & {row.text("pid"), *_list_ancestors(row.text("pid"), parents)}
+    ]
+    cpus, cores = count_online_cpus(view), sum(map(read_cpu_pct, jobs)) / 100.0
+    return {row.text("pid") for row in jobs} if cpus and cores >= cpus / 3.0 else set()
 
 
 def _list_ancestors(pid: str, parents: Mapping[str, str]) -> list[str]:

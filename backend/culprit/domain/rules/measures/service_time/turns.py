@@ -29,11 +29,13 @@ from culprit.domain.rules.measures.service_time.shares import (
     cite_time,
     read_accounts,
 )
-from culprit.domain.rules.measures.service_time.thread_amounts import BUSY_SERVER, is_path
+from culprit.domain.rules.measures.service_time.thread_amounts import BUSY_SERVER, MOST_THREADS, is_path
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView
 
 _DISK = "disk"
+#: With so many threads in a queue on average, one of them is there at nearly any time.
+SEVERAL = 2.0
 
 
 def is_turn(activity: str, target: str) -> bool:
@@ -50,9 +52,15 @@ def is_sure_turn(activity: str, target: str) -> bool:
 
 
 def is_single_server(account: TimeAccount) -> bool:
-    """Return whether about one thread of a service works at a time, nearly always."""
+    """Return whether about one thread of a service works at a time, nearly always.
+
+    Where several threads always wait for a lock, it is always held: then it is enough to have seen most of the time of
+    the thread that works.
+    """
     working = add_amounts(amount for key, amount in account.amounts.items() if not is_turn(*key))
-    return BUSY_SERVER <= working.number <= SINGLE_THREAD
+    waiting = add_amounts(amount for key, amount in account.amounts.items() if is_sure_turn(*key))
+    least = MOST_THREADS if waiting.low >= SEVERAL else BUSY_SERVER
+    return least <= working.number <= SINGLE_THREAD
 
 
 def share_turns(account: TimeAccount) -> tuple[Share, Share]:
