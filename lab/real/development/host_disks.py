@@ -27,7 +27,7 @@ def _visits_of_a_club(environment: LabEnvironment, rng: random.Random) -> Iterat
     environment.host_sh(f"cp -a {data} {DATA}/people; mount --bind {DATA}/people {data}")
     slapd.start()
     variables = {"DIRECTORY_URL": slapd.url, "PEOPLE": str(people)}
-    office = Office(environment, rng, "stores/visits_app.py", variables, threads=rng.choice((12, 16)))
+    office = Office(environment, rng, "towns/visits_app.py", variables, threads=rng.choice((12, 16)))
     office.start_clients(rng.uniform(34, 42), ["/visits/{n}", *["/people/{n}"] * rng.randrange(1, 3)])
     iops = rng.randrange(46, 60)
     slow_disk(environment.app, image, iops=iops)

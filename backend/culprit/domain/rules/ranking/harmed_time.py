@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from culprit.domain.rules.cause import Cause
 from culprit.domain.rules.finding import Finding, Subject
+from culprit.domain.rules.measures.cpu.turns import bound_holder, is_turn, share_turns
 from culprit.domain.rules.measures.service_time.accounts import ServiceTimes, TimeAccount
 from culprit.domain.rules.measures.service_time.activities import (
     AIO,
@@ -17,7 +18,6 @@ from culprit.domain.rules.measures.service_time.activities import (
     THROTTLED,
 )
 from culprit.domain.rules.measures.service_time.amounts import NO_SHARE, Share
-from culprit.domain.rules.measures.service_time.turns import is_turn, share_turns
 from culprit.domain.rules.readings import is_compatible
 
 #: A cause that explains less of the time of a harmed service than this is only possible. Source: a tenth of a delay
@@ -220,7 +220,10 @@ def _add_waiters(share: Share, account: TimeAccount, explained: Collection[tuple
     holders = min(1.0, others / account.covered * account.total)
     factor = 1.0 + waiting * holders / others
     least = 1.0 + sure.low / max(others, account.covered - sure.low)
-    return Share(min(1.0, share.value * factor), min(1.0, share.low * least), min(1.0, share.high * factor))
+    low = max(share.low * least, sure.low * bound_holder(account, explained))
+    return Share(
+        min(1.0, share.value * factor), min(1.0, low, share.value * factor), min(1.0, share.high * factor)
+    )
 
 
 def _add_shares(shares: Iterable[Share]) -> Share:

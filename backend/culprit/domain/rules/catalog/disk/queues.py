@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collectors.contract import Sentence, Text
 from culprit.domain.rules.finding import Strength
+from culprit.domain.rules.measures.cpu import turns
 from culprit.domain.rules.measures.disk import device_time, queues
-from culprit.domain.rules.measures.service_time import turns
 from culprit.domain.rules.rule import Condition, Guard, MetricReading, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 

@@ -7,13 +7,13 @@ several threads work at once, nothing shows for which of them the others wait.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from collectors.contract import Text
 from culprit.domain.rules.finding import Measurement
 from culprit.domain.rules.intervals import Interval
 from culprit.domain.rules.measures.service_time.accounts import ServiceTimes, TimeAccount
-from culprit.domain.rules.measures.service_time.activities import INSIDE_WAITS, LOCK
+from culprit.domain.rules.measures.service_time.activities import AMBIGUOUS, INSIDE_WAITS, LOCK
 from culprit.domain.rules.measures.service_time.amounts import (
     NO_SHARE,
     Key,
@@ -34,6 +34,8 @@ from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView
 
 _DISK = "disk"
+#: Idle activities in which a thread may hold a lock.
+_MAY_HOLD = AMBIGUOUS - INSIDE_WAITS
 #: With so many threads in a queue on average, one of them is there at nearly any time.
 SEVERAL = 2.0
 
@@ -70,6 +72,26 @@ def share_turns(account: TimeAccount) -> tuple[Share, Share]:
     return account.share(is_turn), account.share(is_sure_turn)
 
 
+def bound_holder(account: TimeAccount, keys: Collection[Key]) -> float:
+    """Return for which part of the time the holder of a lock is in one of these activities, at least.
+
+    A lock for which several threads always wait has a holder at any time. It runs, or is in one of the waits that were
+    seen, and most of them are these. What may be any other one is subtracted. A thread that sleeps may hold it too, one
+    that waits for a connection does not.
+    """
+    amounts = account.amounts
+    waiting = add_amounts(amount for key, amount in amounts.items() if is_sure_turn(*key))
+    if waiting.low < SEVERAL or not is_single_server(account):
+        return 0.0
+    working = {key: amount for key, amount in amounts.items() if not is_turn(*key)}
+    mine = sum(amount.number for key, amount in working.items() if key in keys)
+    if mine < MOST_THREADS * sum(amount.number for amount in working.values()):
+        return 0.0
+    others = sum(amount.high for key, amount in working.items() if key not in keys)
+    sleeping = sum(amount.number for (name, _), amount in account.idle.items() if name in _MAY_HOLD)
+    return max(0.0, 1.0 - others - sleeping)
+
+
 def share_with_turns(account: TimeAccount, keys: set[Key]) -> Share:
     """Return the share of activities with their part of the waits for a turn behind a single server."""
     own = account.share(lambda *key: key in keys)
@@ -80,7 +102,7 @@ def share_with_turns(account: TimeAccount, keys: set[Key]) -> Share:
     part = compute_share(working, lambda *key: key in keys)
     return Share(
         own.value + turns.value * part.value,
-        own.low + sure.low * part.low,
+        own.low + sure.low * max(part.low, bound_holder(account, keys)),
         min(1.0, own.high + turns.high * part.high),
     )
 
