@@ -43,7 +43,7 @@ def scripts(each: float, **more: object) -> list[dict]:
     return [script(pid, each, **more) for pid in SCRIPTS]
 
 
-def test_scripts_that_start_short_programs_are_one_neighbor() -> None:
+def test_scripts_that_start_short_programs_are_a_neighbor() -> None:
     view = crowded(*scripts(50.0))
     assert "F-TIME-NEIGHBOR" in match(view)
     (measured,) = NEIGHBOR.read(view)

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator
 from collectors.contract import Text
 from culprit.domain.rules.finding import Measurement
 from culprit.domain.rules.intervals import Interval
+from culprit.domain.rules.measures.cpu.run_queue import LEAST_WAITING
 from culprit.domain.rules.measures.service_time.accounts import ServiceTimes, TimeAccount
 from culprit.domain.rules.measures.service_time.activities import AMBIGUOUS, INSIDE_WAITS, LOCK
 from culprit.domain.rules.measures.service_time.amounts import (
@@ -22,7 +23,6 @@ from culprit.domain.rules.measures.service_time.amounts import (
     compute_share,
 )
 from culprit.domain.rules.measures.service_time.shares import (
-    LEAST_WAITING,
     NEEDS,
     SINGLE_THREAD,
     Detail,
