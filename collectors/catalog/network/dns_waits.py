@@ -50,10 +50,11 @@ TICK= TICKER=
 [ -n "${CULPRIT_PAUSE-}" ] || tick_every 0.25 :
 trap ': > .over' TERM
 : > .err
-if [ "${TARGET_KIND:-host}" = host ] && [ -r /etc/resolv.conf ]; then
+f=/proc/${TARGET_PID:-self}/root/etc/resolv.conf
+if [ -r "$f" ]; then
   awk '$1 == "nameserver" { n++; printf "server\taddress=%s\torder=%d\n", $2, n }
     $1 == "options" { for (i = 2; i <= NF; i++) { split($i, o, ":"); if (o[1] == "timeout") t = o[2]; if (o[1] == "attempts") a = o[2] } }
-    END { printf "resolver\ttimeout=%d\tattempts=%d\n", t == "" ? 5 : t, a == "" ? 2 : a }' /etc/resolv.conf
+    END { printf "resolver\ttimeout=%d\tattempts=%d\n", t == "" ? 5 : t, a == "" ? 2 : a }' "$f"
 fi
 (trap '' TERM; exec awk -v tick="$TICK" -v secs="$SECS" -v net="/proc/${TARGET_PID:-self}/net/" '"""
     + PAUSE
@@ -63,7 +64,7 @@ fi
   function byte(s, at) { return (index("0123456789ABCDEF", substr(s, at, 1)) - 1) * 16 + index("0123456789ABCDEF", substr(s, at + 1, 1)) - 1 }
   function address(h,  o, i, j) {
     if (length(h) == 8) return byte(h, 7) "." byte(h, 5) "." byte(h, 3) "." byte(h, 1)
-    for (i = 1; i <= 32; i += 8) for (j = 6; j >= 0; j -= 2) o = o substr(h, i + j, 2) (j == 4 && i < 32 || j == 4 ? ":" : j == 0 && i < 25 ? ":" : "")
+    for (i = 1; i <= 32; i += 8) for (j = 6; j >= 0; j -= 2) o = o substr(h, i + j, 2) (j == 4 || !j && i < 25 ? ":" : "")
     return tolower(o) }
   function look(f,  l, w, r, k) {
     while ((getline l < f) > 0) {
@@ -141,7 +142,7 @@ COLLECTOR = Collector(
             "proc",
             Needs(tools=("awk",), files=("/proc/self/net/udp",), remedy="mount -t proc proc /proc; awk"),
             sh=strip_indent(_SH),
-            command_line="awk: /proc/net/udp and udp6 four times a second for {seconds} s, /etc/resolv.conf; ss -Huanpe where a query waits for a second",
+            command_line="awk: /proc/net/udp and udp6 four times a second for {seconds} s, resolv.conf of the target; ss -Huanpe where a query waits for a second",
             stop="TERM",
         ),
     ),
