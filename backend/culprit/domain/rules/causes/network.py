@@ -67,9 +67,9 @@ _DROPS: tuple[Cause, ...] = (
         id="mtu-too-small",
         title=Text("An MTU is too small", "MTU 过小"),
         what=Text(
-            "A device accepts smaller packets than the network sends. Large packets are dropped "
-            "on arrival, so uploads and large requests hang while small ones pass.",
-            "网卡接收的包长小于网络发送的包长；大包到达即丢，大请求卡住而小请求正常。",
+            "A device, here or on the way, accepts smaller packets than are sent to it, and no message about it "
+            "arrives. Large packets are dropped, so large requests or answers hang while small ones pass.",
+            "本机或途中的设备能接收的包长小于发送的包长，且发送方收不到通知；大包被丢弃，大请求或大应答卡住而小的正常。",
         ),
         fix=Text(
             "Set the same MTU on all ends of the network (usually 1500), or announce a smaller MSS.",
