@@ -19,7 +19,6 @@ from collectors.contract import (
 )
 from collectors.parse.tables import field_lines
 from collectors.parse.tables.field_lines import FieldColumn
-from collectors.shell.network import ENTER_NAMESPACE
 
 _MAX_BYTES = 1 << 16
 _PROBES = (
@@ -33,14 +32,14 @@ _PROBES = (
 #: that no cache can know, for its IPv6 address: a cache answers for a server behind it that has failed, and some servers
 #: answer for addresses of one kind only. Queries start once a second and run side by side, and each may take as long as
 #: libc waits for a server (resolv.conf: 5 s). Only servers that the programs query already receive the domain: those of
-#: resolv.conf, and those that sockets are connected to, as of nginx, which has settings of its own. Files and network
-#: are those of the target. Python of the host is used at a fixed path, without its environment.
+#: resolv.conf, and those that sockets are connected to, as of nginx, which has settings of its own. Python of the host
+#: is used at a fixed path, without its environment.
 _PROGRAM = r"""
 import os, select, socket, struct, sys, time
-CODES = ("answer", "other error", "server failure", "no such name", "other error", "refused") + ("other error",) * 10
+CODES = ["answer", "other error", "server failure", "no such name", "other error", "refused"] + ["other error"] * 10
 zone = b""
 servers = {}
-for line in open(sys.argv[2], "rb").read(65536).decode("ascii", "replace").splitlines():
+for line in open("/etc/resolv.conf", "rb").read(65536).decode("ascii", "replace").splitlines():
     words = line.split()
     if len(words) > 1 and words[0] == "nameserver" and len(servers) < 3:
         servers.setdefault(words[1], len(servers) + 1)
@@ -87,13 +86,14 @@ while servers and (waiting or attempt < 4 and now + 2 < end):
             print("probe\t%s\tms=%.1f\toutcome=%s" % (text, 1000 * (now - sent), outcome), flush=True)
 """
 
-_SH = f"""{ENTER_NAMESPACE}
-python= f=/proc/${{TARGET_PID:-self}}/root/etc/resolv.conf
+_SH = f"""
+LC_ALL=C
+export LC_ALL
+python=
 for c in /usr/bin/python3 /usr/libexec/platform-python; do [ -n "$python" ] || [ ! -x "$c" ] || python=$c; done
 [ -n "$python" ] || {{ echo "no Python in /usr/bin: install python3" >&2; exit 69; }}
-grep -q '^nameserver' "$f" 2>/dev/null || {{ echo "no name server in /etc/resolv.conf" >&2; exit 69; }}
-[ "$netns" != closed ] || {{ cat .err >&2; exit 69; }}
-$ns env -i "$python" -I -S -B - "$SECS" "$f" <<'PYTHON'
+grep -q '^nameserver' /etc/resolv.conf 2>/dev/null || {{ echo "no name server in /etc/resolv.conf" >&2; exit 69; }}
+env -i "$python" -I -S -B - "$SECS" <<'PYTHON'
 {_PROGRAM.strip()}
 PYTHON
 """

@@ -50,11 +50,10 @@ TICK= TICKER=
 [ -n "${CULPRIT_PAUSE-}" ] || tick_every 0.25 :
 trap ': > .over' TERM
 : > .err
-f=/proc/${TARGET_PID:-self}/root/etc/resolv.conf
-if [ -r "$f" ]; then
+if [ "${TARGET_KIND:-host}" = host ] && [ -r /etc/resolv.conf ]; then
   awk '$1 == "nameserver" { n++; printf "server\taddress=%s\torder=%d\n", $2, n }
     $1 == "options" { for (i = 2; i <= NF; i++) { split($i, o, ":"); if (o[1] == "timeout") t = o[2]; if (o[1] == "attempts") a = o[2] } }
-    END { printf "resolver\ttimeout=%d\tattempts=%d\n", t == "" ? 5 : t, a == "" ? 2 : a }' "$f"
+    END { printf "resolver\ttimeout=%d\tattempts=%d\n", t == "" ? 5 : t, a == "" ? 2 : a }' /etc/resolv.conf
 fi
 (trap '' TERM; exec awk -v tick="$TICK" -v secs="$SECS" -v net="/proc/${TARGET_PID:-self}/net/" '"""
     + PAUSE
@@ -142,7 +141,7 @@ COLLECTOR = Collector(
             "proc",
             Needs(tools=("awk",), files=("/proc/self/net/udp",), remedy="mount -t proc proc /proc; awk"),
             sh=strip_indent(_SH),
-            command_line="awk: /proc/net/udp and udp6 four times a second for {seconds} s, resolv.conf of the target; ss -Huanpe where a query waits for a second",
+            command_line="awk: /proc/net/udp and udp6 four times a second for {seconds} s, /etc/resolv.conf; ss -Huanpe where a query waits for a second",
             stop="TERM",
         ),
     ),
