@@ -129,7 +129,7 @@ function tally_wait(  sent, got, out, come, age) {
     if (unread > 0) { read_[g]++; if (inbound && got >= 20 && got < 60000 && got > old[g]) old[g] = got }
     if (unsent > 0) held[g]++
     if (/ retrans:[1-9]/) again[g]++
-    if (!inbound) tally_segments(sent, out)
+    tally_segments(sent, out)
     age = -1
     if (unread <= 0 && unsent == 0) {
         if (inbound) { if (come > 0 && (out <= 0 || sent - got >= 8)) age = got }
@@ -137,10 +137,10 @@ function tally_wait(  sent, got, out, come, age) {
     }
     if (age >= 20 && age < 60000) { waiting[g]++; if (age > old[g]) old[g] = age; if (when[g] != looks) { when[g] = looks; often[g]++ } }
 }
-# What this host sent to a peer, apart for data that fills a segment and for less. Each time that the timer of the first
+# What this host sent to the other side, apart for data that fills a segment and for less. Each time that the timer of the first
 # segment ends, its backoff grows by one: from two on, the segment was sent three times. The bytes since the last look
 # divided by the segments that were sent for the first time are near the size of a full one where the peer received full
-# ones. Of short segments, those are counted that were sent, and those that were sent again.
+# ones. A client that went away in the middle of an answer has received full ones before. Of short segments, those are counted that were sent, and those that were sent again.
 function tally_segments(sent, segments,  mss, acked, new, first, again, total, w) {
     if (unsent == 0 && sent >= 1000 && ino in acked_of) return
     mss = field("mss"); acked = field("bytes_acked"); total = 0
@@ -148,7 +148,7 @@ function tally_segments(sent, segments,  mss, acked, new, first, again, total, w
     if (match($0, / retrans:[0-9]+\/[0-9]+/)) { split(substr($0, RSTART, RLENGTH), w, "/"); total = w[2] + 0 }
     new = segments - segments_of[ino]; again = total - total_of[ino]; first = new > again ? new - again : 1
     if (unsent >= mss) {
-        if (field("unacked") > 0) { full[g]++; if (field("backoff") >= 2) deep[g]++ }
+        if (field("unacked") > 0) { full[g]++; if (field("backoff") >= 2 && (!inbound || 2 * acked < mss * (segments - total))) deep[g]++ }
     } else if (new > 0) {
         if (2 * (acked + unsent - acked_of[ino]) < mss * first) { short[g] += new; short_again[g] += again }
         else if (unsent == 0 && sent < 1000) full_done[g]++

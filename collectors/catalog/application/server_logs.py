@@ -94,8 +94,8 @@ function status(l) {
   if (l ~ /[Cc]onnection refused|ECONNREFUSED|E(HOST|NET)UNREACH|[Nn]o route to host|[Nn]etwork is unreachable/) hit("peer_refuses")
   if (l ~ /Too many open files|EMFILE|ENFILE/) hit("files_full")
   if (l ~ /No space left on device|ENOSPC|[Dd]isk quota exceeded|EDQUOT|[Ff]ile too large|EFBIG/) hit("space_full")
-  if (l ~ /ENOTFOUND|Name or service not known|[Nn]o such host|NXDOMAIN/) hit("names_unknown")
-  else if (l ~ /[Nn]ame resolution|getaddrinfo|EAI_AGAIN|UnknownHost|server misbehaving/) hit("names_fail")
+  if (l ~ /ENOTFOUND|Name or service not known|[Nn]o such host|NXDOMAIN|Host not found[)]/) hit("names_unknown")
+  else if (l ~ /[Nn]ame resolution|getaddrinfo|EAI_AGAIN|UnknownHost|server misbehaving|be resolved [(]|resolve host|DNS (lookup|timeout)|[Nn]ame service error|translate host|lookup [^ ]+ on /) hit("names_fail")
   near = (l ~ /[Ff]ork|[Ss]pawn|[Cc]lone/) ? 4 : near - 1
   if (near > 0 && l ~ /Resource temporarily unavailable|EAGAIN/ || l ~ /[Cc]annot fork|unable to create (new )?native thread|can\047t start new thread|pthread_create failed|newosproc/) hit("processes_full")
   }

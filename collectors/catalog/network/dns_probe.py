@@ -1,4 +1,4 @@
-"""What each configured name server answers to one small query, and how long it takes."""
+"""What each name server answers to a few small queries, and how long it takes."""
 
 # ruff: noqa: E501 - a statement of the program for the host stays on one line
 
@@ -28,52 +28,62 @@ _PROBES = (
 )
 
 #: Every resolver can answer for the name servers of the root from its own knowledge. If resolv.conf has a search domain,
-#: every second query is for the start of that zone (SOA): a server that refuses it resolves no name of the host. Only
-#: the host's own name servers receive the domain, and each query of a program gives it to them anyway. Python of the
-#: host is used at a fixed path, without its environment.
+#: the start of that zone (SOA) is queried too: a server that refuses it resolves no name of the host. So is a name in it
+#: that no cache can know, for its IPv6 address: a cache answers for a server behind it that has failed, and some servers
+#: answer for addresses of one kind only. Queries start once a second and run side by side, and each may take as long as
+#: libc waits for a server (resolv.conf: 5 s). Only servers that the programs query already receive the domain: those of
+#: resolv.conf, and those that sockets are connected to, as of nginx, which has settings of its own. Python of the host
+#: is used at a fixed path, without its environment.
 _PROGRAM = r"""
-import os, socket, struct, sys, time
-CODES = {0: "answer", 1: "format error", 2: "server failure", 3: "no such name", 4: "not implemented", 5: "refused"}
-QUESTIONS = {"root": b"\0\0\2\0\1"}
-servers = []
+import os, select, socket, struct, sys, time
+CODES = ["answer", "other error", "server failure", "no such name", "other error", "refused"] + ["other error"] * 10
+zone = b""
+servers = {}
 for line in open("/etc/resolv.conf", "rb").read(65536).decode("ascii", "replace").splitlines():
     words = line.split()
     if len(words) > 1 and words[0] == "nameserver" and len(servers) < 3:
-        servers.append(words[1])
+        servers.setdefault(words[1], len(servers) + 1)
     if len(words) > 1 and words[0] in ("search", "domain"):
-        labels = words[1].strip(".").encode("ascii", "replace").split(b".")
-        name = b"".join(bytes([len(label)]) + label for label in labels)
-        if all(0 < len(label) < 64 for label in labels) and len(name) < 255:
-            QUESTIONS["search domain"] = name + b"\0\0\6\0\1"
-asked = list(QUESTIONS)
-end = time.monotonic() + min(int(sys.argv[1]), 10)
+        zone = b"".join(bytes([len(label) & 63]) + label for label in words[1].encode().strip(b".").split(b"."))  + b"\0"
+for line in open("/proc/net/udp"):
+    text = line.split()[2]
+    if text.endswith(":0035") and len(servers) < 6:
+        servers.setdefault(socket.inet_ntoa(struct.pack("=I", int(text[:8], 16))), 0)
+waiting = {}
 attempt = 0
-while servers and attempt < 4:
-    attempt += 1
-    question = asked[(attempt - 1) % len(asked)]
-    for order, server in enumerate(servers, 1):
+begin = now = time.monotonic()
+end = begin + min(int(sys.argv[1]), 10)
+while servers and (waiting or attempt < 4 and now + 2 < end):
+    if attempt < 4 and begin + attempt <= now < end - 2:
+        attempt += 1
+        questions = {"root": b"\0\0\2\0\1"}
+        if zone:
+            questions["search domain"] = zone + b"\0\6\0\1"
+            questions["new name"] = b"\x08" + os.urandom(4).hex().encode() + zone + b"\0\34\0\1"
+        for question, data in questions.items():
+            for server, order in servers.items():
+                peer = socket.socket(10 if ":" in server else 2, socket.SOCK_DGRAM)
+                text = "server=%s\torder=%d\tattempt=%d\tquestion=%s" % (server, order, attempt, question)
+                waiting[peer] = now, server, data, text
+    ready = select.select(list(waiting), [], [], 0.1)[0]
+    now = time.monotonic()
+    for peer, (sent, server, data, text) in list(waiting.items()):
+        outcome = ""
         try:
-            family, kind, proto, name, place = socket.getaddrinfo(server, 53, 0, socket.SOCK_DGRAM, 0, socket.AI_NUMERICHOST)[0]
-        except OSError:
-            continue
-        number = struct.unpack(">H", os.urandom(2))[0]
-        began, outcome = time.monotonic(), "no answer"
-        with socket.socket(family, kind, proto) as peer:
-            peer.settimeout(2.0)
-            try:
-                peer.connect(place)
-                peer.send(struct.pack(">6H", number, 0x0100, 1, 0, 0, 0) + QUESTIONS[question])
-                reply = peer.recv(4096)
-                if len(reply) >= 4 and struct.unpack(">H", reply[:2])[0] == number:
-                    outcome = CODES.get(reply[3] & 15, "other error")
-            except socket.timeout:
-                pass
-            except OSError as error:
-                outcome = "unreachable: " + (error.strerror or "?")
-        print("probe\tserver=%s\torder=%d\tattempt=%d\tms=%.1f\toutcome=%s\tquestion=%s" % (server, order, attempt, 1000 * (time.monotonic() - began), outcome, question), flush=True)
-    if time.monotonic() + 1 >= end:
-        break
-    time.sleep(1)
+            if data:
+                waiting[peer] = now, server, b"", text
+                peer.connect(socket.getaddrinfo(server, 53, 0, socket.SOCK_DGRAM, 0, socket.AI_NUMERICHOST)[0][4])
+                peer.send(struct.pack(">6H", attempt, 256, 1, 0, 0, 0) + data)
+            elif peer in ready:
+                outcome = CODES[(peer.recv(4096) + b"\xff" * 4)[3] & 15]
+            elif now > min(sent + 5, end):
+                outcome = "no answer"
+        except OSError as error:
+            outcome = "unreachable: " + (error.strerror or "?")
+        if outcome:
+            del waiting[peer]
+            peer.close()
+            print("probe\t%s\tms=%.1f\toutcome=%s" % (text, 1000 * (now - sent), outcome), flush=True)
 """
 
 _SH = f"""
@@ -92,7 +102,8 @@ PYTHON
 def parse_dns_probe(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Table `dns_probes`: one row for each query; `outcome` is answer, no answer, or an error of the server.
 
-    `question` is root or search domain; captures of earlier versions have none and asked for the root.
+    `question` is root, search domain or new name; captures of earlier versions have none and queried the root. `order` is
+    the place in resolv.conf, 0 for a server that is not in it.
     """
     del context
     matching = field_lines.read_field_lines(parts, ("probe",))
@@ -107,8 +118,8 @@ COLLECTOR = Collector(
     id="dns_probe",
     title=Text("Answers of name servers", "域名服务器的应答"),
     why=Text(
-        "Whether each name server in resolv.conf answers, with which error, and how fast.",
-        "resolv.conf 中的每个域名服务器是否应答、返回什么错误、耗时多少。",
+        "Whether each name server that programs use answers, with which error, and how fast.",
+        "程序使用的每个域名服务器是否应答、返回什么错误、耗时多少。",
     ),
     tier=Tier.STANDARD,
     on_demand=True,
@@ -118,11 +129,15 @@ COLLECTOR = Collector(
             "python",
             Needs(files=("/etc/resolv.conf",), remedy="python3 in /usr/bin, and /etc/resolv.conf"),
             sh=_SH,
-            command_line="python3: at most four queries to each of three name servers within {seconds} s",
+            command_line="python3: at most twelve queries to each of six name servers within {seconds} s",
         ),
     ),
     parse=parse_dns_probe,
-    cost=Cost(0.5, 100, Text("At most twelve small packets.", "最多十二个小数据包。")),
+    cost=Cost(
+        0.5,
+        100,
+        Text("Twelve small packets to each name server at most.", "向每个域名服务器最多发送十二个小数据包。"),
+    ),
     seconds_max=30,
     max_bytes=_MAX_BYTES,
     touches=frozenset(),

@@ -63,7 +63,7 @@ fi
   function byte(s, at) { return (index("0123456789ABCDEF", substr(s, at, 1)) - 1) * 16 + index("0123456789ABCDEF", substr(s, at + 1, 1)) - 1 }
   function address(h,  o, i, j) {
     if (length(h) == 8) return byte(h, 7) "." byte(h, 5) "." byte(h, 3) "." byte(h, 1)
-    for (i = 1; i <= 32; i += 8) for (j = 6; j >= 0; j -= 2) o = o substr(h, i + j, 2) (j == 4 && i < 32 || j == 4 ? ":" : j == 0 && i < 25 ? ":" : "")
+    for (i = 1; i <= 32; i += 8) for (j = 6; j >= 0; j -= 2) o = o substr(h, i + j, 2) (j == 4 || !j && i < 25 ? ":" : "")
     return tolower(o) }
   function look(f,  l, w, r, k) {
     while ((getline l < f) > 0) {

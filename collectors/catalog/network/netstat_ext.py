@@ -45,6 +45,7 @@ _YIELDS = (
     MetricSource("tcp.tw_reused_per_s", ("TcpExt.TWRecycled",)),
     MetricSource("tcp.time_wait_overflows_per_s", ("TcpExt.TCPTimeWaitOverflow",)),
     MetricSource("tcp.zero_windows_sent_per_s", ("TcpExt.TCPToZeroWindowAdv",)),
+    MetricSource("net.reverse_path_drops_per_s", ("TcpExt.IPReversePathFilter",)),
     MetricSource("tcp.memory_pressure_pct", ("TcpExt.TCPMemoryPressuresChrono",), scale=0.1),
 )
 _METRICS = (
@@ -65,6 +66,15 @@ _METRICS = (
         "窗口关闭",
         "How often this host made a sender stop, because a program does not read its socket.",
         "本机因程序未读取套接字而要求发送方停止的次数。",
+    ),
+    host_rate(
+        "net.reverse_path_drops_per_s",
+        "network",
+        1183,
+        "Dropped for the way back",
+        "反向路径检查丢弃",
+        "Packets dropped by rp_filter: the route to their sender does not leave by the interface that they arrived on.",
+        "被 rp_filter 丢弃的包：到其发送方的路由不经过它到达的接口。",
     ),
     Metric(
         "tcp.memory_pressure_pct",

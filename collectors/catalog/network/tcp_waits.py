@@ -54,8 +54,8 @@ def parse_tcp_waits(parts: Mapping[str, Part], context: Context) -> Parsed:
     received the whole request and has sent nothing for 20 ms or more. `oldest` is the longest such wait, also of
     a request that the program has not read. `connections_most` is the most in one sample.
 
-    `full_unsent` are connections of `out` with unacknowledged data that fills a segment, `full_repeated` those of them
-    whose first segment was sent three times or more, `full_acknowledged` connections with acknowledged data of that size
+    `full_unsent` are connections with unacknowledged data that fills a segment, `full_repeated` those of them whose first
+    segment was sent three times or more (of `in`, if no full one was ever acknowledged), `full_acknowledged` connections with acknowledged data of that size
     within the last second. `short_segments` is how many shorter ones were sent, `short_repeated` how many of them again.
     """
     del context

@@ -1,4 +1,4 @@
-"""Faults between a web host and what it calls: a path, a route, a service that is gone, and a cache of names."""
+"""Faults between a web host and what it calls: a path, a route, a service that is gone, names. And to its clients."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from lab.environment import LabEnvironment
 from lab.load import wait_for
-from lab.real.development.host_network import NameServers
+from lab.real.development.host_network import FIRST, SECOND, SERVFAIL, NameServers
 from lab.real.services.hosts.catalog_host import CatalogHost, choose_pages
 from lab.scenario import Live, Scenario
 
@@ -109,6 +109,46 @@ def _late_name_cache(environment: LabEnvironment, rng: random.Random) -> Iterato
     yield host.build_live(late_ms=least)
 
 
+@contextmanager
+def _names_of_a_proxy(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
+    """nginx has a name server in its own settings, which fails. That of the host answers."""
+    names = NameServers(environment, rng, "timeout:2 attempts:2", cached=False)
+    (environment.directory / "resolv.conf").write_text(f"search {names.zone}\nnameserver {SECOND}\n")
+    environment.serve("evented.py", 8088, "--name", "stock", "--backlog", 4096, client_side=True)
+    lines = (
+        f"location /stock/ {{ resolver {FIRST} valid=1s ipv6=off; resolver_timeout 2s; set $at {names.name};\n"
+        "proxy_pass http://$at:8088; }\n"
+    )
+    host = CatalogHost(
+        environment, rng, workers=rng.randrange(2, 4), threads=4, proxied=True, server_lines=lines
+    )
+    host.start_clients(
+        rng.randrange(60, 100), (*choose_pages(rng, total=6), *["/stock/{n}"] * rng.randrange(3, 7))
+    )
+    host.measure_baseline()
+    names.change_answers((FIRST,), share=1.0, code=SERVFAIL)
+    yield host.build_live()
+
+
+@contextmanager
+def _narrow_line(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
+    """The line to the clients takes smaller packets than before, and its router sends no message about them."""
+    router = environment.insert_router()
+    router.sh("iptables -A OUTPUT -p icmp -j DROP")
+    host = CatalogHost(
+        environment, rng, workers=3, threads=4, proxied=True, server_lines="location /media/ { }\n"
+    )
+    assert host.nginx is not None
+    for number in range(20):
+        host.nginx.add_file(f"media/p{number}.jpg", rng.randrange(20, 90) * 1024)
+    pictures = tuple(f"/media/p{number}.jpg" for number in range(rng.randrange(3, 8)))
+    host.start_clients(rng.randrange(80, 130), (*pictures, *choose_pages(rng, total=6)))
+    host.measure_baseline()
+    largest = rng.choice((1280, 1350, 1400, 1420))
+    router.sh(f"ip link set eth1 mtu {largest}")
+    yield host.build_live(largest=largest)
+
+
 _NEEDS = ("gunicorn", "nginx", "redis-server", "iptables")
 SCENARIOS = (
     Scenario(
@@ -125,6 +165,16 @@ SCENARIOS = (
         "stock-not-listening", "development", "stopped-service", ("connections-refused",),
         "The stock service has ended; each connection to it is refused.", _stopped_service, needs=_NEEDS,
         software=("nginx", "gunicorn"), seconds=8.0,
+    ),
+    Scenario(
+        "names-of-a-proxy", "development", "dns-of-a-proxy", ("failing-name-resolution",),
+        "The name server in the settings of nginx fails, and that of the host does not.", _names_of_a_proxy,
+        needs=("gunicorn", "nginx", "redis-server"), software=("nginx",), seconds=8.0,
+    ),
+    Scenario(
+        "clients-behind-a-narrow-line", "development", "answers-in-a-black-hole", ("mtu-too-small",),
+        "The line to the clients takes smaller packets than before, and no message about it arrives.", _narrow_line,
+        needs=_NEEDS, software=("nginx",), seconds=8.0,
     ),
     Scenario(
         "names-of-a-late-cache", "development", "dns-behind-nscd", ("slow-name-resolution",),

@@ -39,16 +39,18 @@ _DROPS: tuple[Cause, ...] = (
         title=Text("The firewall of this host drops service traffic", "本机防火墙丢弃业务流量"),
         what=Text(
             "A rule of iptables or nftables drops service packets: at random, above a rate, for an address or a "
-            "port, or of connections that the connection table has forgotten. Programs wait for retransmissions or "
-            "give up.",
+            "port, or of connections that the connection table has forgotten. Or rp_filter drops packets whose answer "
+            "would leave by another interface. Programs wait for retransmissions or give up.",
             "iptables 或 nftables 规则随机、限速、按地址或端口丢弃业务包，或丢弃连接跟踪表已遗忘的连接的包；"
-            "程序只能等待重传或放弃。",
+            "或 rp_filter 丢弃应答会经另一网卡发出的包。程序只能等待重传或放弃。",
         ),
         fix=Text(
             "Remove the rule, or raise its limit above the normal traffic. Add a counter to the rule. For packets of "
-            "forgotten connections: send keepalives more often than nf_conntrack_tcp_timeout_established, or raise it.",
+            "forgotten connections: send keepalives more often than nf_conntrack_tcp_timeout_established, or raise it. "
+            "For rp_filter: correct the routes, or set net.ipv4.conf.DEV.rp_filter to 2 (loose).",
             "删除该规则，或将限速提高到正常流量之上；并为其加计数器。若丢弃的是被遗忘连接的包：使 keepalive 间隔小于 "
-            "nf_conntrack_tcp_timeout_established，或调高该值。",
+            "nf_conntrack_tcp_timeout_established，或调高该值。若为 rp_filter：修正路由，或将 "
+            "net.ipv4.conf.DEV.rp_filter 设为 2（宽松）。",
         ),
         risk=Text(
             "The rule may be intended, so check its origin first. Save `iptables-save` or `nft "
@@ -67,9 +69,9 @@ _DROPS: tuple[Cause, ...] = (
         id="mtu-too-small",
         title=Text("An MTU is too small", "MTU 过小"),
         what=Text(
-            "A device accepts smaller packets than the network sends. Large packets are dropped "
-            "on arrival, so uploads and large requests hang while small ones pass.",
-            "网卡接收的包长小于网络发送的包长；大包到达即丢，大请求卡住而小请求正常。",
+            "A device, here or on the way, accepts smaller packets than are sent to it, and no message about it "
+            "arrives. Large packets are dropped, so large requests or answers hang while small ones pass.",
+            "本机或途中的设备能接收的包长小于发送的包长，且发送方收不到通知；大包被丢弃，大请求或大应答卡住而小的正常。",
         ),
         fix=Text(
             "Set the same MTU on all ends of the network (usually 1500), or announce a smaller MSS.",

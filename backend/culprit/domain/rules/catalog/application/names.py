@@ -86,8 +86,8 @@ RULES: tuple[Rule, ...] = (
         id="F-DNS-SERVER-FAILS",
         title=Text("A name server does not resolve", "域名服务器无法解析"),
         summary=Text(
-            "{value} % of {count} queries to {server} failed: {outcome}.",
-            "发往 {server} 的 {count} 次查询有 {value} % 失败：{outcome}。",
+            "{value} % of {count} queries to {server} failed: {outcome}. No other name server of the host does better.",
+            "发往 {server} 的 {count} 次查询有 {value} % 失败：{outcome}；本机的其他域名服务器也不更好。",
         ),
         measure=names.FAILING_PROBES,
         op=">=",
@@ -120,18 +120,21 @@ RULES: tuple[Rule, ...] = (
         refutes=(),
         harm=True,
         caveats=Text(
-            "Queries are for the root and the search domain. Errors for single names are not visible without "
-            "packets. A server that no program asks harms none.",
-            "查询的是根域和搜索域；个别域名的错误不抓包无法看到。没有程序查询的服务器不造成影响。",
+            "Queries are for the root, the search domain and a new name in it. Errors for single names are not visible "
+            "without packets. A server that no program queries harms none.",
+            "查询的是根域、搜索域及其中的新名称；个别域名的错误不抓包无法看到。没有程序查询的服务器不造成影响。",
         ),
-        source="queries for the root and the search domain (RFC 1034, 5.3.1); resolv.conf(5): attempts",
+        source="queries for the root and the search domain (RFC 1034, 5.3.1); resolv.conf(5): attempts, and the next "
+        "server is queried where one is silent or answers with an error",
     ),
     Rule(
         id="F-DNS-SERVER-SLOW",
         title=Text("A name server answers late", "域名服务器应答慢"),
         summary=Text(
-            "{server} took {value} ms for the slowest of {count} answers.",
-            "{server} 的 {count} 次应答中最慢为 {value} ms。",
+            "A look-up takes up to {value} ms: {answer} ms for the slowest of {count} answers of {server}, after "
+            "{silent} ms for silent servers before it.",
+            "一次解析最长需要 {value} ms：此前无应答的服务器占 {silent} ms，{server} 的 {count} 次应答最慢为 "
+            "{answer} ms。",
         ),
         measure=names.SLOW_PROBES,
         op=">=",
@@ -141,10 +144,12 @@ RULES: tuple[Rule, ...] = (
         suspects=("slow-name-resolution",),
         causes=("slow-name-resolution",),
         caveats=Text(
-            "A resolver may answer the root from its cache and other names late.",
-            "解析器可能从缓存应答根域，而其他域名仍慢。",
+            "Without a search domain only the root is queried, which a resolver may answer from its cache. libc of "
+            "Alpine (musl) queries all servers at once.",
+            "没有搜索域时仅查询根域，解析器可能从缓存应答；Alpine 的 libc（musl）同时查询所有服务器。",
         ),
-        source="one query for the name servers of the root",
+        source="queries for the root and the search domain; resolv.conf(5): servers are queried in their order, each "
+        "for the time of `timeout`",
     ),
     Rule(
         id="F-DNS-LOOKUPS-QUEUE",

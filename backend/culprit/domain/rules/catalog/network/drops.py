@@ -12,6 +12,7 @@ from culprit.domain.rules.measures.network.drops import (
     QUEUE_DROP_PCT,
     QUEUE_DROPS,
     RANDOM_DROPS,
+    REVERSE_PATH_PCT,
     SERVICE_DROP_PCT,
     UNCOUNTED,
     UNCOUNTED_LIMIT,
@@ -141,6 +142,31 @@ _FIREWALL: tuple[Rule, ...] = (
             "负载均衡按概率选择目标，但不会丢弃。",
         ),
         source="iptables-extensions(8) statistic; nft numgen, meta random",
+    ),
+    Rule(
+        id="F-NET-REVERSE-PATH",
+        title=Text("The check of the way back drops packets", "反向路径检查丢弃数据包"),
+        summary=Text(
+            "rp_filter dropped {value} % of the received packets ({per_s} a second): the route to their sender leaves "
+            "by another interface.",
+            "rp_filter 丢弃了 {value} % 的接收包（每秒 {per_s} 个）：到其发送方的路由经过另一网卡。",
+        ),
+        measure=REVERSE_PATH_PCT,
+        op=">",
+        thresholds=(
+            ("warn", Threshold("warn", 0.5, "forged senders cause less on a host that serves requests")),
+            ("critical", Threshold("critical", 2.0, "as a rule that drops every fiftieth packet")),
+        ),
+        strength=Strength.DIRECT,
+        use=Use("network", "errors"),
+        related=(_SENT_AGAIN, _HANDSHAKES),
+        causes=("firewall-drop",),
+        caveats=Text(
+            "Packets with forged senders, as in a flood, are dropped by design.",
+            "伪造来源的包（如洪泛）被丢弃属于设计行为。",
+        ),
+        source="TcpExt.IPReversePathFilter (net/ipv4/ip_input.c); RFC 3704, 2.2: strict reverse path forwarding fails "
+        "where routes are not symmetric",
     ),
     Rule(
         id="F-NET-FW-DEFAULT-DROP",

@@ -12,16 +12,13 @@ from culprit.domain.rules.measures.network.loss import (
     DATA_PER_HANDSHAKE,
     DATA_RETRANS_PCT,
     HANDSHAKE_RETRANS_PCT,
-    HANDSHAKES_WAITING,
     LEAST_GROWTH,
     OWN_DROPS,
     RECEIVED_TWICE,
 )
 from culprit.domain.rules.measures.network.peer_drops import NAMED_DROPS, POSSIBLE_DROPS
 from culprit.domain.rules.measures.network.segment_sizes import (
-    FULL_REPEATED,
     REPEATED_ON_PATH,
-    SHORT_REPEATED,
     UNACKNOWLEDGED_ON_PATH,
 )
 from culprit.domain.rules.measures.network.sockets import UNANSWERED
@@ -39,13 +36,14 @@ OWN = (
     "F-NET-MTU-TOO-LONG",
     "F-NET-LARGE-LOST",
     "F-NET-FULL-SEGMENTS-LOST",
+    "F-NET-FULL-ANSWERS-LOST",
     "F-NET-CONNTRACK-DROP",
     "F-SOFTNET-DROP",
     "F-NET-LINK-ERRORS",
 )
-_MOST_UNACKNOWLEDGED = Threshold("warn", 50.0, "percent: more of them wait for the network than for the peer")
+MOST_UNACKNOWLEDGED = Threshold("warn", 50.0, "percent: more of them wait for the network than for the peer")
 #: Requests to a peer are not acknowledged, and data is sent again.
-_DATA_LOST = (
+DATA_LOST = (
     Condition(UNSENT, ">=", Threshold("unsent", LEAST_WAITING, "a tenth of a request at any time")),
     Condition(DATA_RETRANS_PCT, ">", Threshold("lost", 1.0, "TCP on a healthy LAN stays below 0.1 %")),
 )
@@ -152,8 +150,8 @@ RULES: tuple[Rule, ...] = (
         ),
         measure=UNACKNOWLEDGED,
         op=">=",
-        thresholds=(("warn", _MOST_UNACKNOWLEDGED),),
-        also=(*_DATA_LOST, _NOT_DROPPED_HERE),
+        thresholds=(("warn", MOST_UNACKNOWLEDGED),),
+        also=(*DATA_LOST, _NOT_DROPPED_HERE),
         strength=Strength.MECHANISM,
         use=Use("network", "errors"),
         causes=("packet-loss-upstream",),
@@ -179,7 +177,7 @@ RULES: tuple[Rule, ...] = (
             ("warn", Threshold("warn", 1.0, "every hundredth segment waits for a timeout, 200 ms at least")),
         ),
         also=(
-            Condition(UNACKNOWLEDGED_ON_PATH, ">=", replace(_MOST_UNACKNOWLEDGED, name="network")),
+            Condition(UNACKNOWLEDGED_ON_PATH, ">=", replace(MOST_UNACKNOWLEDGED, name="network")),
             Condition(
                 OWN_DROPS,
                 "<",
@@ -207,8 +205,8 @@ RULES: tuple[Rule, ...] = (
         ),
         measure=UNACKNOWLEDGED,
         op=">=",
-        thresholds=(("warn", _MOST_UNACKNOWLEDGED),),
-        also=_DATA_LOST,
+        thresholds=(("warn", MOST_UNACKNOWLEDGED),),
+        also=DATA_LOST,
         strength=Strength.CORRELATIONAL,
         use=Use("network", "errors"),
         suspects=("packet-loss-upstream", "firewall-drop"),
@@ -239,7 +237,7 @@ RULES: tuple[Rule, ...] = (
                 ),
             ),
         ),
-        also=(Condition(UNACKNOWLEDGED, ">=", replace(_MOST_UNACKNOWLEDGED, name="network")), *_DATA_LOST),
+        also=(Condition(UNACKNOWLEDGED, ">=", replace(MOST_UNACKNOWLEDGED, name="network")), *DATA_LOST),
         strength=Strength.MECHANISM,
         use=Use("network", "errors"),
         causes=("firewall-drop",),
@@ -249,82 +247,6 @@ RULES: tuple[Rule, ...] = (
         ),
         source="iptables-save -c, nft counters: rules for the peer, or for packets that the connection table does not "
         "know (nf_conntrack_tcp_timeout_established, nf_conntrack_tcp_loose); Tcp.RetransSegs",
-    ),
-    Rule(
-        id="F-NET-LARGE-LOST",
-        title=Text("Large packets to a peer are lost, and small ones arrive", "发往对端的大包丢失，小包可达"),
-        summary=Text(
-            "Handshakes with {peer} succeed, but {value} % of the requests of {name} that wait for it are not "
-            "acknowledged ({unsent} on average).",
-            "与 {peer} 的握手成功，但 {name} 等待它的请求中有 {value} % 未被确认（平均 {unsent} 个）。",
-        ),
-        measure=UNACKNOWLEDGED,
-        op=">=",
-        thresholds=(("warn", _MOST_UNACKNOWLEDGED),),
-        also=(
-            *_DATA_LOST,
-            Condition(
-                HANDSHAKES_WAITING,
-                "<",
-                Threshold(
-                    "handshakes", 10.0, "percent: a lost handshake waits 1 s, lost data 0.2 s (RFC 6298)"
-                ),
-            ),
-        ),
-        strength=Strength.MECHANISM,
-        use=Use("network", "errors"),
-        suspects=("mtu-too-small",),
-        causes=("mtu-too-small",),
-        refuted_by=("F-NET-FW-DROPS-PEER",),
-        caveats=Text(
-            "A device that drops bursts, or a limit of bytes, loses large packets more often too.",
-            "丢弃突发流量或按字节限速的设备也会更多地丢失大包。",
-        ),
-        source="RFC 2923, 2.1: a black hole of path MTU discovery lets handshakes pass and full segments not",
-    ),
-    Rule(
-        id="F-NET-FULL-SEGMENTS-LOST",
-        title=Text(
-            "Full segments to a peer never arrive, and short ones do",
-            "发往对端的满长数据段始终不达，短段可达",
-        ),
-        summary=Text(
-            "{name} has sent the same full segment to {peer} three times or more on {repeated} connections, {value} % "
-            "of those with so much data. Nearly all of its short packets arrive ({short} segments, and handshakes).",
-            "{name} 在 {repeated} 个连接上已把同一满长数据段向 {peer} 发送三次以上（占此类连接的 {value} %）；"
-            "短包则几乎全部到达（{short} 个短数据段，以及握手）。",
-        ),
-        measure=FULL_REPEATED,
-        op=">",
-        thresholds=(
-            (
-                "warn",
-                Threshold(
-                    "warn",
-                    50.0,
-                    "percent: (2p)² where p of the segments are lost, so p above 35 % (RFC 6298)",
-                ),
-            ),
-        ),
-        also=(
-            Condition(UNSENT, ">=", Threshold("unsent", LEAST_WAITING, "a tenth of a request at any time")),
-            Condition(
-                SHORT_REPEATED,
-                "<",
-                Threshold("short", 10.0, "percent: of 35 % that are lost as many are sent again"),
-            ),
-        ),
-        strength=Strength.MECHANISM,
-        use=Use("network", "errors"),
-        suspects=("mtu-too-small",),
-        causes=("mtu-too-small",),
-        refuted_by=("F-NET-FW-DROPS-PEER",),
-        caveats=Text(
-            "A device that inspects content, or that has forgotten idle connections, can drop the same segment each "
-            "time too.",
-            "检查内容的设备，或遗忘了空闲连接的设备，也可能每次都丢弃同一数据段。",
-        ),
-        source="ss: backoff, unacked and bytes_acked of tcp_info; RFC 2923, 2.1: black holes of path MTU discovery",
     ),
     Rule(
         id="F-NET-LOSS-ELSEWHERE",

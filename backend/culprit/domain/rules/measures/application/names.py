@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from collectors.contract import Sentence, Text
-from culprit.domain.rules.finding import Measurement, MissingData, Reading
+from culprit.domain.calls.address_lookup import list_own_addresses
+from culprit.domain.rules.finding import Citation, Measurement, MissingData, Reading
 from culprit.domain.rules.intervals import estimate_share
 from culprit.domain.rules.measures.application.counters import build_listed_measure
 from culprit.domain.rules.measures.derived import Detail
@@ -24,6 +27,12 @@ FAILURES = ("server failure", _NO_ANSWER)
 #: The question that a server of a host answers if it resolves any name. RFC 1034, 5.3.1: a stub resolver depends
 #: on servers that resolve names for it.
 _SEARCH_DOMAIN = "search domain"
+#: A name in the search domain that was invented for the query, so that no cache knows it.
+_NEW_NAME = "new name"
+_HOST_NAMES = (_SEARCH_DOMAIN, _NEW_NAME)
+_LOOPBACK = re.compile(r"127\.|::1$")
+#: How long libc waits for a server (resolv.conf(5)).
+_TIMEOUT_S = 5.0
 #: Fewer queries than this show little about the mean.
 _MIN_QUERIES = 10
 
@@ -81,11 +90,22 @@ def _queries(view: HostView) -> Iterator[Measurement]:
         yield Measurement(count, (), tuple(row.citation for row in rows), samples, (), {"server": server})
 
 
-def _group_probes(view: HostView) -> dict[str, list[TableRow]]:
-    rows: dict[str, list[TableRow]] = defaultdict(list)
-    for row in view.rows("dns_probes"):
-        rows[row.text("server")].append(row)
-    return rows
+def _list_resolvers(view: HostView) -> list[list[list[TableRow]]]:
+    """Return the queries to each server, of those that libc asks one after the other, and of each other one apart.
+
+    Captures of earlier versions do not number the servers. Where a server of this host answers (a cache or forwarder),
+    sockets to other servers may be its own, and it chooses among them.
+    """
+    by_server: dict[str, list[TableRow]] = defaultdict(list)
+    for row in sorted(view.rows("dns_probes"), key=lambda item: item.number("order") or 0.0):
+        by_server[row.text("server")].append(row)
+    listed = [rows for rows in by_server.values() if rows[0].number("order") != 0]
+    others = [rows for rows in by_server.values() if rows[0].number("order") == 0]
+    own = list_own_addresses(view.facts)
+    is_local = any(
+        rows[0].text("server") in own or _LOOPBACK.match(rows[0].text("server")) for rows in listed
+    )
+    return [listed] * bool(listed) + ([] if is_local else [[rows] for rows in others])
 
 
 def _is_failure(row: TableRow, *, denies_all: bool = False) -> bool:
@@ -94,44 +114,97 @@ def _is_failure(row: TableRow, *, denies_all: bool = False) -> bool:
     That a name does not exist is an answer (RFC 2308), also for the root: a server of a company may know its own zones
     only. With `denies_all`, programs have logged names that cannot be resolved, and it is the server that denies them.
     """
-    outcome, is_search = row.text("outcome"), row.text("question") == _SEARCH_DOMAIN
-    refused = outcome == "refused" if is_search else denies_all and outcome == "no such name"
+    outcome, is_own = row.text("outcome"), row.text("question") in _HOST_NAMES
+    refused = outcome == "refused" if is_own else denies_all and outcome == "no such name"
     return refused or outcome in FAILURES or outcome.startswith("unreachable")
 
 
-def _select_decisive(rows: list[TableRow]) -> list[TableRow]:
-    """Leave out refused queries for the root where the same server had another question to answer."""
-    rest = [row for row in rows if row.text("outcome") != "refused" or row.text("question") == _SEARCH_DOMAIN]
-    return rest or rows
+def _group_questions(rows: list[TableRow]) -> Iterator[list[TableRow]]:
+    """Yield all queries to a server, those for names of the host, and those for names that no cache knows.
+
+    A cache in front of a server that has failed still answers what it knows.
+    """
+    yield [
+        row for row in rows if row.text("outcome") != "refused" or row.text("question") in _HOST_NAMES
+    ] or rows
+    for kinds in (_HOST_NAMES, (_NEW_NAME,)):
+        chosen = [row for row in rows if row.text("question") in kinds]
+        if chosen:
+            yield chosen
 
 
-def _failing_probes(view: HostView) -> Iterator[Measurement]:
-    """Percent of the queries to a server that failed.
+def _measure_failures(rows: list[TableRow], reports: list[TableRow]) -> Measurement:
+    """Return the percent of queries that failed.
 
     An error is the answer of the server to any such query. That no answer came may be chance, so it is a sample.
     """
+    failed = [row for row in rows if _is_failure(row, denies_all=bool(reports))]
+    last = failed[-1].text("outcome") if failed else "answer"
+    detail: Detail = {"server": rows[0].text("server"), "outcome": last, "count": len(rows)}
+    # Without the reports, names that do not exist would be answers.
+    cites = tuple(row.citation for row in (*rows, *(reports if failed else ())))
+    share = len(failed) / len(rows)
+    is_sampled = any(row.text("outcome") == _NO_ANSWER for row in failed)
+    interval = estimate_share(share, len(rows)) if is_sampled else None
+    return Measurement(100.0 * share, (), cites, len(rows), (), detail, interval)
+
+
+def _get_least(measurement: Measurement) -> float:
+    return measurement.interval.low if measurement.interval is not None else measurement.value
+
+
+def _failing_probes(view: HostView) -> Iterator[Measurement]:
+    """Percent of the queries to the best server of a list that failed, of the list where it is highest.
+
+    A look-up goes on to the next server where one is silent or answers with an error (resolv.conf(5)), so it fails
+    where all do. That a name does not exist ends it: servers after one that denies what exists are never asked.
+    """
     reports = [row for row in view.rows("limit_messages") if row.text("kind") == "names_fail"]
-    for server, sent in _group_probes(view).items():
-        rows = _select_decisive(sent)
-        failed = [row for row in rows if _is_failure(row, denies_all=bool(reports))]
-        last = failed[-1].text("outcome") if failed else "answer"
-        detail: Detail = {"server": server, "outcome": last, "count": len(rows)}
-        # Without the reports, names that do not exist would be answers.
-        cites = tuple(row.citation for row in (*rows, *(reports if failed else ())))
-        share = len(failed) / len(rows)
-        is_sampled = any(row.text("outcome") == _NO_ANSWER for row in failed)
-        interval = estimate_share(share, len(rows)) if is_sampled else None
-        yield Measurement(100.0 * share, (), cites, len(rows), (), detail, interval)
+    resolvers: list[Measurement] = []
+    for servers in _list_resolvers(view):
+        measured: list[Measurement] = []
+        for rows in servers:
+            worst = max((_measure_failures(part, reports) for part in _group_questions(rows)), key=_get_least)
+            measured.append(worst)
+            if worst.detail["outcome"] == "no such name":
+                break
+        best = min(measured, key=_get_least)
+        cites = tuple(cite for item in measured for cite in item.citations)
+        resolvers.append(replace(best, citations=tuple(dict.fromkeys(cites))))
+    if resolvers:
+        yield max(resolvers, key=_get_least)
 
 
 def _slow_probes(view: HostView) -> Iterator[Measurement]:
-    """The longest time that a server took for an answer."""
-    for server, rows in _group_probes(view).items():
-        answers = [row for row in rows if row.number("time") is not None and not _is_failure(row)]
-        if answers:
-            row = max(answers, key=lambda item: item.number("time") or 0.0)
-            detail: Detail = {"server": server, "count": len(answers)}
-            yield Measurement(row.number("time") or 0.0, (), (row.citation,), len(answers), (), detail)
+    """The longest time until a look-up has an answer: of silent servers before, their time-out, and of the server.
+
+    libc asks the servers in their order and waits for each (resolv.conf(5): timeout, 5 s by default).
+    """
+    facts = view.facts.get("dns_waits")
+    timeout = facts.get("dns_timeout") if isinstance(facts, Mapping) else None
+    timeout_ms = 1000.0 * (timeout if isinstance(timeout, int) and timeout > 0 else _TIMEOUT_S)
+    resolvers: list[Measurement] = []
+    for servers in _list_resolvers(view):
+        silent_ms = 0.0
+        cites: list[Citation] = []
+        for rows in servers:
+            answers = [row for row in rows if row.number("time") is not None and not _is_failure(row)]
+            silent = [row for row in rows if row.text("outcome") == _NO_ANSWER]
+            cites += [row.citation for row in silent]
+            if answers and len(answers) >= len(silent):
+                row = max(answers, key=lambda item: item.number("time") or 0.0)
+                answer_ms = row.number("time") or 0.0
+                detail: Detail = {
+                    "server": row.text("server"), "count": len(answers),
+                    "answer": round(answer_ms), "silent": round(silent_ms),
+                }  # fmt: skip
+                resolvers.append(
+                    Measurement(silent_ms + answer_ms, (), (row.citation, *cites), len(answers), (), detail)
+                )
+                break
+            silent_ms += timeout_ms if silent else 0.0
+    if resolvers:
+        yield max(resolvers, key=lambda item: item.value)
 
 
 def _longest_mean(view: HostView) -> dict[str, tuple[float, TableRow]]:

@@ -163,6 +163,19 @@ def _random_drops(view: HostView) -> Sequence[Measurement]:
     )
 
 
+def _reverse_path(view: HostView) -> Sequence[Measurement]:
+    """Percent of the received packets that the check of the way back dropped."""
+    dropped, received = (
+        read_event_rate(view, metric) for metric in ("net.reverse_path_drops_per_s", "net.rx_pps")
+    )
+    if not dropped.citations:
+        return ()
+    cites = merge_citations((*dropped.citations, *received.citations))
+    detail: Detail = {"per_s": round(dropped.value, 1)}
+    total = max(received.count, dropped.count)
+    return (measure_event_share(dropped.count, total, (), cites, 100.0, (), detail),)
+
+
 def _uncounted(view: HostView) -> Iterator[Measurement]:
     for row in view.rows("firewall_rules"):
         if row.text("verdict") in DROPS and row.number("packets_total") is None:
@@ -315,6 +328,7 @@ _READERS = {
     "firewall.service_drop_pct": lambda view: _drop_rules(view, serving=True),
     "firewall.default_drop_pct": lambda view: _drop_rules(view, serving=False),
     "firewall.random_drops_per_s": _random_drops,
+    "firewall.reverse_path_pct": _reverse_path,
     "firewall.uncounted": lambda view: list(_uncounted(view)),
     "firewall.uncounted_limit_pct": lambda view: keep_worst(_uncounted_limit(view)),
     "links.mtu_bytes": lambda view: list(_mtu(view)),
@@ -338,6 +352,14 @@ DEFAULT_DROP_PCT = _measure(
 )
 RANDOM_DROPS = _measure(
     "firewall.random_drops_per_s", "packets_per_s", "Dropped at random", "随机丢弃", "firewall"
+)
+REVERSE_PATH_PCT = _measure(
+    "firewall.reverse_path_pct",
+    "pct",
+    "Dropped for the way back",
+    "反向路径检查丢弃比例",
+    "netstat_ext",
+    "net_dev",
 )
 UNCOUNTED = _measure("firewall.uncounted", "count", "Rules that count nothing", "无计数器的规则", "firewall")
 UNCOUNTED_LIMIT = _measure(

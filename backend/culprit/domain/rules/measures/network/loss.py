@@ -22,7 +22,7 @@ PATH_DROPS = (
     *("net.rx_drop_per_s", "net.tx_drop_per_s", "net.rx_err_per_s", "net.tx_err_per_s"),
     *("net.rx_fifo_per_s", "net.ip_in_discards_per_s", "net.ip_out_discards_per_s"),
     *("softnet.dropped_per_s", "conntrack.drops_per_s", "conntrack.early_drops_per_s"),
-    *("tcp.backlog_drop_per_s", "tcp.rcvq_drop_per_s"),
+    *("tcp.backlog_drop_per_s", "tcp.rcvq_drop_per_s", "net.reverse_path_drops_per_s"),
 )
 _OWN = (*PATH_DROPS, "tcp.listen_overflows_per_s", "tcp.listen_drops_per_s")
 #: Handshakes are counted at the start and the end of a capture.

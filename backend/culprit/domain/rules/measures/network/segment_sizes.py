@@ -9,6 +9,7 @@ from dataclasses import replace
 from collectors.contract import Text
 from culprit.domain.rules.finding import Measurement, Subject
 from culprit.domain.rules.intervals import estimate_share
+from culprit.domain.rules.measures.application.waits import count_samples
 from culprit.domain.rules.measures.cpu.run_queue import LEAST_WAITING
 from culprit.domain.rules.measures.derived import Detail, cite_rows, merge_citations
 from culprit.domain.rules.measures.network.rates import read_event_rate
@@ -19,12 +20,52 @@ from culprit.domain.rules.view import HostView, TableRow
 _NEEDS = (("tcp_waits",),)
 
 
-def _list_callers(view: HostView) -> Iterator[tuple[TableRow, Subject]]:
-    """Yield the connections of each process to a peer, where the sizes of segments were read."""
+def _list_callers(view: HostView, direction: str = "out") -> Iterator[tuple[TableRow, Subject]]:
+    """Yield the connections of each process to a peer, where the sizes of segments were read.
+
+    With `in`, those of the clients of each process. Captures of earlier versions have no sizes of these.
+    """
     for row in view.rows("tcp_waits"):
-        is_caller = row.text("direction") == "out" and row.number("pid") and row.text("comm") not in SESSIONS
-        if is_caller and row.number("full_unsent") is not None:
-            yield row, (("dst", row.text("peer")), ("pid", row.text("pid")))
+        is_chosen = (
+            row.text("direction") == direction and row.number("pid") and row.text("comm") not in SESSIONS
+        )
+        if is_chosen and row.number("full_unsent") is not None:
+            pid = ("pid", row.text("pid"))
+            yield row, ((("dst", row.text("peer")), pid) if direction == "out" else (pid,))
+
+
+def _full_to_clients(view: HostView) -> Iterator[Measurement]:
+    """Percent of the answers of full segments of which no client has ever acknowledged a full one.
+
+    Samples see the same connection again and again, so the number of connections counts and not that of samples: as
+    many as a sample saw on average, of those that saw any connection.
+    """
+    samples = count_samples(view)
+    for row, subject in _list_callers(view, "in"):
+        repeated = row.number("full_repeated") or 0.0
+        total = (row.number("full_unsent") or 0.0) + (row.number("full_acknowledged") or 0.0)
+        if total > 0:
+            detail: Detail = {
+                "name": row.text("comm"),
+                "port": row.text("peer"),
+                "repeated": round(repeated, 1),
+                "short": round(row.number("short_segments") or 0.0),
+            }
+            count = total * samples / max(1.0, row.number("samples") or 0.0)
+            yield _measure_share(row, subject, repeated / total, count, detail)
+
+
+def _short_to_clients(view: HostView) -> Iterator[Measurement]:
+    """Percent of the short packets to clients that were sent again: of short segments, and of handshakes."""
+    handshakes = read_event_rate(view, "tcp.syn_retrans_per_s")
+    opened = read_event_rate(view, "tcp.passive_opens_per_s")
+    for row, subject in _list_callers(view, "in"):
+        count = (row.number("short_segments") or 0.0) + opened.count
+        repeated = (row.number("short_repeated") or 0.0) + (handshakes.count if opened.count else 0.0)
+        if count > 0:
+            measured = _measure_share(row, subject, repeated / (count + repeated), count + repeated, {})
+            cites = merge_citations((*measured.citations, *handshakes.citations, *opened.citations))
+            yield replace(measured, citations=cites)
 
 
 def _full_repeated(view: HostView) -> Iterator[Measurement]:
@@ -131,6 +172,15 @@ SHORT_REPEATED = Measure(
     _NEEDS,
     lambda view: list(_short_repeated(view)),
 )
+FULL_TO_CLIENTS = Measure(
+    "client.full_segments_repeated_pct", "pct",
+    Text("Answers of which no full segment was acknowledged", "满长数据段从未被确认的应答占比"), _NEEDS,
+    lambda view: list(_full_to_clients(view)),
+)  # fmt: skip
+SHORT_TO_CLIENTS = Measure(
+    "client.short_segments_repeated_pct", "pct", Text("Short packets to clients sent again", "发往客户端的短包重传率"),
+    (*_NEEDS, ("snmp",), ("netstat_ext",)), lambda view: list(_short_to_clients(view)),
+)  # fmt: skip
 REPEATED_ON_PATH = Measure(
     "path.repeated_pct", "pct", Text("Segments to a peer that are sent again", "发往对端的数据段重传占比"), _NEEDS,
     lambda view: list(_repeated_on_path(view)),
