@@ -86,7 +86,8 @@ class Pages:
         key = f"{self.options.cache_prefix}:{number}"
         text = self.cache.get(key) if self.cache else None
         if text is not None:
-            return json.loads(text)["rows"]
+            cached: list[Any] = json.loads(text)["rows"]
+            return cached
         first = number % max(1, self.options.customers - 400)
         rows = database.execute(SUMMARY, [self.options.summary_work, first, first + 400]).fetchall()
         if self.cache:

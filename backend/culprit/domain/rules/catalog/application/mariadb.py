@@ -320,4 +320,21 @@ RULES: tuple[Rule, ...] = (
         ),
         source="SHOW SLAVE STATUS: Seconds_Behind_Master",
     ),
+    Rule(
+        id="F-MARIADB-REPLICA-STOPPED",
+        title=Text("This replica receives or applies no changes", "本副本未接收或未应用变更"),
+        summary=Text(
+            "{value} replicas are stopped (receives: {io}, applies: {sql}): each lacks all that was written since.",
+            "{value} 个复制已停止（接收：{io}，应用：{sql}），落后于停止后的全部写入。",
+        ),
+        measure=mariadb.STOPPED_REPLICAS,
+        op=">=",
+        thresholds=(("warn", Threshold("warn", 1.0, "without its threads, a replica does not change at all")),),
+        strength=Strength.DIRECT,
+        use=Use("application", "errors"),
+        suspects=("replication-lag",),
+        causes=("replication-lag",),
+        caveats=Text("A backup of a replica stops it on purpose.", "备份副本时会有意停止复制。"),
+        source="SHOW SLAVE STATUS: Slave_IO_Running, Slave_SQL_Running; Seconds_Behind_Master is NULL then",
+    ),
 )  # fmt: skip

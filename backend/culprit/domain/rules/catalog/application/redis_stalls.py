@@ -165,4 +165,21 @@ RULES: tuple[Rule, ...] = (
         caveats=Text("A client that leaks connections reaches any limit.", "泄漏连接的客户端会达到任何上限。"),
         source="INFO stats: rejected_connections; the error of networking.c that a client gets, such as the collector",
     ),
+    Rule(
+        id="F-REDIS-REPLICA-ALONE",
+        title=Text("A replica of Redis has no connection to its primary", "Redis 副本与主节点断开"),
+        summary=Text(
+            "{value} replica is not connected to its primary: clients read what was there before.",
+            "{value} 个副本与主节点断开，客户端读到的是断开前的数据。",
+        ),
+        measure=redis_stalls.BROKEN_LINKS,
+        op=">=",
+        thresholds=(("warn", Threshold("warn", 1.0, "without its primary, a replica gets no change")),),
+        strength=Strength.DIRECT,
+        use=Use("application", "errors"),
+        suspects=("replication-lag",),
+        causes=("replication-lag",),
+        caveats=Text("A replica that copies all data has no link for a while.", "全量同步期间链路会暂时断开。"),
+        source="INFO replication: master_link_status",
+    ),
 )  # fmt: skip

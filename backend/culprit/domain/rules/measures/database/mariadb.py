@@ -124,6 +124,16 @@ def _replica_scans(view: HostView) -> Iterator[Measurement]:
         yield Measurement(float(len(searching)), (), cites, len(appliers), (), detail)
 
 
+def _stopped_replicas(view: HostView) -> Iterator[Measurement]:
+    """Replicas one of whose threads does not work. Such a replica states no delay, and it grows with every second."""
+    rows = view.rows("mariadb_replicas")
+    stopped = [row for row in rows if {row.text("io"), row.text("sql")} != {"Yes"}]
+    if rows:
+        first = (stopped or rows)[0]
+        detail: Detail = {"io": first.text("io"), "sql": first.text("sql")}
+        yield Measurement(float(len(stopped)), (), tuple(row.citation for row in rows), len(rows), (), detail)
+
+
 def _checkpoint_age(view: HostView) -> Iterator[Measurement]:
     """How much of the redo log is not covered by a checkpoint yet, as a share of what is allowed."""
     rows = index_counters(view, _COUNTERS)
@@ -236,3 +246,11 @@ REPLICA_LAG = build_listed_measure(
     "mariadb.replica_lag_s", "s", "Delay of this replica", "本副本的延迟", _NEEDS,
     read_longest("mariadb_replicas", "lag", "sql"),
 )  # fmt: skip
+STOPPED_REPLICAS = build_listed_measure(
+    "mariadb.stopped_replicas_count",
+    "count",
+    "Replicas that are stopped",
+    "已停止的复制",
+    _NEEDS,
+    _stopped_replicas,
+)

@@ -124,6 +124,13 @@ def _refused_clients(view: HostView) -> Iterator[Measurement]:
             yield Measurement(per_s, (), cites, 1, (), detail)
 
 
+def _broken_links(view: HostView) -> Iterator[Measurement]:
+    """Return 1 for a replica that is not connected to its primary, 0 for others; nothing for a primary."""
+    link = _info(view, "master_link_status")
+    if link is not None:
+        yield Measurement(float(link.text("value") != "up"), (), (link.citation,), 1)
+
+
 SLOW_COMMAND = build_listed_measure(
     "redis.recent_slow_command_ms",
     "ms",
@@ -171,3 +178,11 @@ REFUSED_CLIENTS = build_listed_measure(
     "redis.refused_clients", "per_s", "Connections above maxclients", "超过 maxclients 的连接", _NEEDS,
     _refused_clients,
 )  # fmt: skip
+BROKEN_LINKS = build_listed_measure(
+    "redis.broken_links_count",
+    "count",
+    "Replicas without their primary",
+    "与主节点断开的副本",
+    _NEEDS,
+    _broken_links,
+)
