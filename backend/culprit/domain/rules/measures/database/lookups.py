@@ -29,7 +29,7 @@ class CacheLookups:
         """Percent of the lookups that miss an entry for lack of memory.
 
         What is lost once can be missed once before it is stored again, so more memory spares no more misses than
-        entries are lost. Misses of what nobody has stored yet are not among them.
+        entries are lost. Misses of what was never stored are not among them.
         """
         every = self.hits + self.misses
         if every > 0:
