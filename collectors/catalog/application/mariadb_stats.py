@@ -33,6 +33,7 @@ _SESSIONS = (
 )
 _LOCKS = (FieldColumn("waiting"), FieldColumn("blocking"), FieldColumn("wait", "s", source="wait_s"))
 _USERS = (FieldColumn("used"), FieldColumn("limit"))
+_WAITS = (FieldColumn("sessions"), FieldColumn("state", number=False))
 _REPLICAS = (
     *(
         FieldColumn("lag", "s", source="lag_s"),
@@ -44,6 +45,7 @@ _NAMES = (
     *("threads_connected", "threads_running", "max_used_connections"),
     *(
         "aborted_connects",
+        "connection_errors_max_connections",
         "handler_read_rnd_next",
         "handler_read_key",
         "handler_read_next",
@@ -90,6 +92,12 @@ from performance_schema.data_lock_waits w join information_schema.innodb_trx r o
 join information_schema.innodb_trx b on b.trx_id = w.blocking_engine_transaction_id limit 500;
 """
 
+#: Sessions that wait for a table or the whole server at one moment: locks of the server itself, which no counter has.
+_WAITING_SQL = r"""
+select concat('wait\tsessions=', count(*), '\tstate=', coalesce(max(state), ''))
+from information_schema.processlist where state like 'Waiting for % lock' or state = 'Waiting for table flush';
+"""
+
 #: The server is asked as its own user first, which is an administrator since MariaDB 10.4, then as root without
 #: capabilities: both are let in by the identity of the socket's peer. No password, no file of options and no local
 #: file is ever used; each statement ends after three seconds.
@@ -114,7 +122,8 @@ me=$(id -u)
 drop='--clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all'
 query() {{
   set -- "$c" --no-defaults --socket="$s" --user="$r" --connect-timeout=3 --local-infile=0 -N -B -r --force
-  if [ "$me" = 0 ]; then timeout 8 setpriv --reuid "$a" --regid "$b" $drop "$@" 2>.err; else timeout 8 "$@" 2>.err; fi
+  t=$((SECS + 8))
+  if [ "$me" = 0 ]; then timeout $t setpriv --reuid "$a" --regid "$b" $drop "$@" 2>.err; else timeout $t "$@" 2>.err; fi
 }}
 ask() {{ {{ echo "set session transaction read only; set session lock_wait_timeout=1;"; echo "set session max_statement_time=3;"; cat; }} | query; }}
 r=
@@ -127,41 +136,40 @@ done
 [ -n "$r" ] || {{ head -n 1 .err >&2; echo "no MariaDB answers here without a password" >&2; exit 69; }}
 status() {{ echo 'show global status;' | ask | awk -F'\\t' -v when="$1" -v wanted=" {" ".join(_NAMES)} " '{{ n = tolower($1) }}
   index(wanted, " " n " ") && $2 ~ /^[0-9.]+$/ {{ printf "counter\\twhen=%s\\tname=%s\\tvalue=%s\\n", when, n, $2 }}'; }}
+cat > .waiting <<'END'
+{_WAITING_SQL.strip()}
+END
 trap : TERM
 status start
+while cat .waiting 2>/dev/null; do sleep 0.5 || sleep 1; done | ask &
 sleep "$SECS" & wait $!
+rm -f .waiting
+wait
 printf 'span\\tseconds=%s\\n' "$SECS"
 status end
 echo "show global variables where variable_name in ('max_connections', 'extra_max_connections');" | ask | awk -F'\\t' '
   {{ printf "counter\\twhen=end\\tname=%s\\tvalue=%s\\n", tolower($1), $2 }}'
-cat > .sessions <<'END'
+ask <<'END'
 {_SESSIONS_SQL.strip()}
-END
-cat > .users <<'END'
 {_USERS_SQL.strip()}
-END
-cat > .locks <<'END'
 {_LOCKS_SQL.strip()}
 END
-cat > .locks8 <<'END'
+[ ! -s .err ] || ask <<'END'
 {_LOCKS_8_SQL.strip()}
 END
-ask < .sessions
-ask < .users
-ask < .locks
-[ ! -s .err ] || ask < .locks8
 echo 'show slave status\\G' | ask | awk '$1 == "Seconds_Behind_Master:" {{ l = $2 }} $1 == "Slave_IO_Running:" {{ i = $2 }} $1 == "Slave_SQL_Running:" {{ q = $2 }}
   END {{ if (i != "") printf "replica\\tlag_s=%s\\tio=%s\\tsql=%s\\n", l, i, q }}'
 echo "select concat('server\\tversion=', version());" | ask
-rm -f .sessions .users .locks .locks8 .err
+rm -f .err
 """
 
 
 def parse_mariadb_stats(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Tables `mariadb_counters`, `mariadb_sessions`, `mariadb_users` (connections of accounts with a limit of their own),
-    `mariadb_locks` (who waits for whom) and `mariadb_replicas`.
+    `mariadb_locks` (who waits for whom), `mariadb_waits` (sessions that wait for a table, twice a second) and
+    `mariadb_replicas`.
     """
-    tags = ("counter", "span", "session", "user", "lock", "replica", "server")
+    tags = ("counter", "span", "session", "user", "lock", "wait", "replica", "server")
     matching = field_lines.read_field_lines(parts, tags, max_lines=3_000)
     if matching is None:
         return field_lines.report_missing_part()
@@ -172,6 +180,7 @@ def parse_mariadb_stats(parts: Mapping[str, Part], context: Context) -> Parsed:
             *field_lines.build_table("mariadb_sessions", matching["session"], _SESSIONS, 500),
             *field_lines.build_table("mariadb_users", matching["user"], _USERS, 20),
             *field_lines.build_table("mariadb_locks", matching["lock"], _LOCKS, 500),
+            *field_lines.build_table("mariadb_waits", matching["wait"], _WAITS, 1_500),
             *field_lines.build_table("mariadb_replicas", matching["replica"], _REPLICAS, 10),
         ),
         facts={"mariadb_version": matching["server"][0].text("version", 60)} if matching["server"] else {},
@@ -204,13 +213,13 @@ COLLECTOR = Collector(
                 remedy="the client of MariaDB, and a server that lets its own user or root in by unix_socket",
             ),
             sh=_SH,
-            command_line="mariadb --no-defaults: SHOW GLOBAL STATUS before and after {seconds} s, PROCESSLIST, INNODB_TRX, limits of accounts, read-only",
+            command_line="mariadb --no-defaults: SHOW GLOBAL STATUS before and after {seconds} s, PROCESSLIST twice a second, INNODB_TRX, limits of accounts, read-only",
             version="mariadb --version",
             stop="TERM",
         ),
     ),
     parse=parse_mariadb_stats,
-    cost=Cost(0.3, 500, Text("A few read-only statements of at most 3 s.", "几条只读语句，各最多 3 秒。")),
+    cost=Cost(0.3, 500, Text("Read-only statements of at most 3 s.", "只读语句，各最多 3 秒。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
     options=(

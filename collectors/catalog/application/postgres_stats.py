@@ -97,9 +97,6 @@ _SH = f"""
 cat > .counters <<'END'
 {_COUNTERS.strip()}
 END
-cat > .once <<'END'
-{_ONCE.strip()}
-END
 echo "select datname from pg_database where datallowconn order by pg_database_size(oid) desc limit 1;" | ask > .name
 read -r d < .name || {{ head -n 2 .err >&2; echo "no PostgreSQL answers here without a password" >&2; exit 69; }}
 trap : TERM
@@ -107,8 +104,10 @@ ask start < .counters
 sleep "$SECS" & wait $!
 printf 'span\\tseconds=%s\\n' "$SECS"
 ask end < .counters
-ask once < .once
-rm -f .counters .once .name .err
+ask once <<'END'
+{_ONCE.strip()}
+END
+rm -f .counters .name .err
 """  # noqa: S608
 
 

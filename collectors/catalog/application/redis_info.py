@@ -65,18 +65,20 @@ _SH = f"""
 LC_ALL=C
 export LC_ALL
 {LOW}
-p=${{OPT_PORT-}}
+p=${{OPT_PORT:+127.0.0.1:$OPT_PORT}}
 if [ -z "$p" ]; then
-  p=$(ss -Hltnp 2>/dev/null | awk -v want=" ${{TARGET_PIDS:-${{TARGET_PID-}}}} " '/"(redis-server|valkey-server|redis|keydb-server)"/ {{
-    match($0, /pid=[0-9]+/); q = substr($0, RSTART + 4, RLENGTH - 4); n = split($4, a, ":")
-    if (index(want, " " q " ")) {{ ours = a[n]; exit }}
-    if (!(a[n] in seen) && m < {_MAX_SERVERS}) {{ seen[a[n]]; every = every " " a[n]; m++ }} }}
+  p=$(ss -Hltnp 2>/dev/null | awk -v want=" ${{TARGET_PIDS:-${{TARGET_PID-}}}} " '/"(redis-server|valkey-server|redis|keydb-server)"/ && match($0, /pid=[0-9]+/) {{
+    q = substr($0, RSTART + 4, RLENGTH - 4); n = split($4, a, ":"); h = substr($4, 1, length($4) - length(a[n]) - 1)
+    gsub(/[][*]/, "", h); if (h == "" || h == "0.0.0.0" || h == "::") h = "127.0.0.1"
+    h = h ":" a[n]
+    if (index(want, " " q " ")) {{ ours = h; exit }}
+    if (!(q in seen) && m++ < {_MAX_SERVERS}) {{ seen[q]; every = every " " h }} }}
     END {{ print ours != "" ? ours : every }}')
 fi
 p=${{p# }}
 [ -n "$p" ] || {{ echo "no redis is listening here" >&2; exit 69; }}
 c=$(command -v redis-cli || command -v valkey-cli) || {{ echo "no redis-cli" >&2; exit 69; }}
-c="timeout 5 $low $c -h 127.0.0.1"
+c="timeout 5 $low $c"
 if [ -n "${{TARGET_PID-}}" ] && nsenter -t "$TARGET_PID" -n true 2>/dev/null; then
   unset REDISCLI_AUTH
   c="nsenter -t $TARGET_PID -n $c"
@@ -84,19 +86,24 @@ fi
 case $p in
 *" "*)
   p=$(for q in $p; do
-    timeout 2 $c -p "$q" INFO stats > .stats 2>/dev/null
-    awk -F: -v port="$q" -v status=$? '$1 == "instantaneous_ops_per_sec" {{ o = $2 }}
+    timeout 2 $c -h "${{q%:*}}" -p "${{q##*:}}" INFO stats > .stats 2>/dev/null
+    awk -F: -v port="$q" -v status=$? '$1 == "instantaneous_ops_per_sec" {{ o = $2 }} /^ERR max/ {{ status = 124 }}
       END {{ print status == 124 ? {_BLOCKED} : o + 0, port }}' .stats
   done | sort -k1,1nr | {{ read -r o q; echo "$q"; }})
   rm -f .stats
 esac
-c="$c -p $p"
+h=${{p%:*}} p=${{p##*:}}
+c="$c -h $h -p $p"
 echo "redis-cli -p $p INFO, SLOWLOG GET 128, LATENCY LATEST, CONFIG GET hz" > "${{ARGV:-/dev/null}}"
 info() {{ $c INFO 2>/dev/null | tr -d '\\r' | awk -F: -v when="$1" '
-  /^(redis_version|redis_mode|uptime_in_seconds|hz|configured_hz|io_threads_active|connected_clients|blocked_clients|maxclients|used_memory|used_memory_rss|maxmemory|maxmemory_policy|mem_fragmentation_ratio|loading|rdb_bgsave_in_progress|aof_enabled|aof_delayed_fsync|aof_last_write_status|latest_fork_usec|instantaneous_ops_per_sec|total_connections_received|total_commands_processed|rejected_connections|expired_keys|evicted_keys|keyspace_hits|keyspace_misses|role|connected_slaves|master_link_status|used_cpu_sys|used_cpu_user|used_cpu_sys_main_thread|used_cpu_user_main_thread):/ {{
+  /^(redis_version|redis_mode|uptime_in_seconds|hz|configured_hz|io_threads_active|connected_clients|blocked_clients|maxclients|used_memory|used_memory_rss|maxmemory|maxmemory_policy|mem_fragmentation_ratio|loading|rdb_bgsave_in_progress|aof_enabled|aof_delayed_fsync|aof_last_write_status|latest_fork_usec|instantaneous_ops_per_sec|total_connections_received|total_commands_processed|rejected_connections|expired_keys|evicted_keys|keyspace_hits|keyspace_misses|errorstat_OOM|role|connected_slaves|master_link_status|used_cpu_sys|used_cpu_user|used_cpu_sys_main_thread|used_cpu_user_main_thread):/ {{
     print "info\\twhen=" when "\\tname=" $1 "\\tvalue=" $2 }}'; }}
 info start > .a
-grep -q redis_version .a || {{ echo "redis on port $p does not answer INFO (a password?)" >&2; exit 69; }}
+grep -q redis_version .a || {{
+  case $($c PING 2>&1) in *"ERR max"*) printf 'redis\\tport=%s\\ninfo\\twhen=end\\tname=refused_clients\\tvalue=1\\n' $p; exit;; esac
+  echo "redis on port $p does not answer INFO (a password?)" >&2
+  exit 69
+}}
 trap : TERM
 sleep "$SECS" & wait $!
 printf 'redis\\tport=%s\\tseconds=%s\\n' "$p" "$SECS"
@@ -113,6 +120,7 @@ $c --csv LATENCY LATEST 2>/dev/null | tr -d '"\\n' | awk -F, -v now="$(date +%s)
 def parse_redis_info(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Tables `redis_info` (value at the end, and what it grew by a second), `redis_slowlog`, `redis_latency`.
 
+    `refused_clients` is 1 where the server refused the collector too, because it had as many clients as it allows.
     Names of INFO's fields: redis.io/commands/info. Facts hold the same numbers by name.
     """
     matching_field_lines = field_lines.read_field_lines(parts, ("redis", "info", "slow", "latency"))
@@ -144,9 +152,12 @@ Row = tuple[str, str, float | None, float | None]
 
 
 def _build_row(name: str, before: FieldLine | None, line: FieldLine, seconds: float) -> tuple[Row, int]:
-    text = line.text("value", 80)
+    # A counter of errors is there from the first error on, as `count=N`.
+    is_error = name.startswith("errorstat_")
+    text = line.text("value", 80).removeprefix("count=" if is_error else "")
     value = float(text) if _NUMBER.match(text) else None
-    was = before.value("value") if before else float("nan")
+    earlier = before.text("value", 80).removeprefix("count=") if before else "0" if is_error else ""
+    was = float(earlier) if _NUMBER.match(earlier) else math.nan
     grew = (value - was) / seconds if value is not None and not math.isnan(was) and seconds > 0 else None
     return (name, text, value, grew), line.number
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -290,3 +292,30 @@ def test_clocks_of_other_hosts(tmp_path: Path) -> None:
     assert rows["ntpd"][1:4] == ("yes", -1.25, 0.04)
     assert rows["kernel"][1:4] == ("yes", 1.5, 4.5)
     assert parsed.facts["clock_judge"] == "chrony" and parsed.facts["clock_offset_ms"] == -2.5
+
+
+@pytest.mark.parametrize(
+    ("local", "host"), [("10.0.0.7:6390", "10.0.0.7"), ("0.0.0.0:6390", "127.0.0.1"), ("[::1]:6390", "::1")]
+)
+def test_redis_is_queried_at_the_address_of_its_listener(tmp_path: Path, local: str, host: str) -> None:
+    line = f'LISTEN 0 511 {local} 0.0.0.0:* users:(("redis-server",pid=7,fd=6))'
+    programs = {
+        "ss": f"echo '{line}'",
+        "redis-cli": f'echo "$@" >> {tmp_path}/words; echo redis_version:7.0.15',
+    }
+    for name, shell in programs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{shell}\n")
+        (tmp_path / name).chmod(0o755)
+    above = itertools.takewhile(lambda folder: folder != Path(tempfile.gettempdir()), tmp_path.parents)
+    for folder in (tmp_path, *above):  # the unprivileged user of the client must be able to enter them
+        folder.chmod(0o711)
+    (tmp_path / "words").touch()
+    (tmp_path / "words").chmod(0o666)
+    env = {"PATH": f"{tmp_path}:/usr/sbin:/usr/bin:/sbin:/bin"}
+    script = COLLECTORS["redis_info"].methods[0]
+    assert isinstance(script, Script)
+    left = run_script(COLLECTORS["redis_info"], script, 1, env=env)
+    assert left.exit_code == 0, left.stderr
+    assert b"redis\tport=6390\t" in left.parts["stdout"]
+    queries = (tmp_path / "words").read_text().splitlines()
+    assert queries and all(words.startswith(f"-h {host} -p 6390 ") for words in queries)

@@ -62,6 +62,32 @@ def _connections(environment: LabEnvironment, rng: random.Random) -> Iterator[Li
     yield storefront.build_live(mariadb.pid, max_connections=most, sessions=sessions)
 
 
+@contextmanager
+def _locked_tables(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
+    """One variable: a job that locks a table for about a second, again and again; MyISAM or InnoDB."""
+    storefront = Storefront(environment, rng)
+    mariadb = MariaDb(environment, rng, orders=rng.randrange(30_000, 40_000))
+    way = rng.choice(("report", "locked"))
+    if way == "report":
+        mariadb.run("ALTER TABLE stock ENGINE=MyISAM; ALTER TABLE orders ENGINE=MyISAM;")
+    storefront.start_php(mariadb, children=rng.choice((16, 24)), persistent=rng.random() < 0.5)
+    reads = ("/products/{n}", "/products/{n}", "/orders/{n}")
+    storefront.start_clients(rng.randrange(50, 80), choose_paths(rng, reads=reads))
+    storefront.measure_baseline()
+    pause_s = rng.uniform(0.3, 0.7)
+    if way == "report":
+        work = rng.randrange(60, 90)
+        statements = f"SELECT sum(crc32(sha2(repeat(o.note, {work}), 512)) + s.available) FROM orders o"
+        statements += " JOIN stock s ON s.product_id = o.product_id;"
+    else:
+        seconds = rng.uniform(0.7, 1.1)
+        statements = "LOCK TABLES stock WRITE, orders READ; SELECT sum(available) FROM stock;"
+        statements += f" SELECT count(*), sleep({seconds:.2f}) FROM orders; UNLOCK TABLES;"
+    mariadb.start_session(f'while :; do echo "{statements}"; sleep {pause_s + 1.0:.2f}; done')
+    time.sleep(5.0)
+    yield storefront.build_live(rng.choice((mariadb.pid, storefront.server.pid)), way=way)
+
+
 NEEDS = ("mariadbd", "mariadb-install-db", "php-fpm8.2", "nginx", "php")
 SCENARIOS = (
     Scenario(
@@ -73,5 +99,10 @@ SCENARIOS = (
         "mariadb-max-connections", "development", "mariadb-max-connections", ("database-connection-limit",),
         "Sessions of another service hold the connections of MariaDB; requests of the shop are refused.",
         _connections, needs=NEEDS, seconds=10.0, software=("mariadb", "php-fpm"),
+    ),
+    Scenario(
+        "mariadb-locked-tables", "development", "mariadb-locked-tables", ("database-lock-wait",),
+        "A job of MariaDB locks a table for about a second at a time; checkouts and pages wait for the table.",
+        _locked_tables, needs=NEEDS, seconds=10.0, software=("mariadb", "php-fpm"),
     ),
 )  # fmt: skip

@@ -1,16 +1,24 @@
-"""Statements of a shop that are quick alone: many for a page, and short transactions on the same row."""
+"""Statements of a shop that are quick alone, or rare: many for a page, the same row, and what a cache has lost."""
 
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from lab.environment import LabEnvironment
 from lab.real.development.databases import NEEDS
 from lab.real.services.postgres import PostgresServer
+from lab.real.services.redis import Redis
 from lab.real.services.storefront import Storefront
 from lab.scenario import Live, Scenario
+
+#: Summaries that the Redis knows at the start. A page is as large as one that the shop stores.
+FILL = (
+    'for i = 0, ARGV[1] - 1 do redis.call("SET", "summary:" .. i, cjson.encode({rows = {i},'
+    ' page = string.rep(string.format("%09d", i), 700)}), "EX", 3600) end'
+)
 
 
 @contextmanager
@@ -46,6 +54,39 @@ def _same_counter(environment: LabEnvironment, rng: random.Random) -> Iterator[L
     yield storefront.build_live(postgres.pid, render_ms=render_ms)
 
 
+@contextmanager
+def _cached_summaries(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
+    """One variable: the memory of a Redis, or the names of its entries, whose predecessors fill it for an hour."""
+    storefront = Storefront(environment, rng)
+    postgres = PostgresServer(environment, rng, orders=rng.randrange(50_000, 60_000))
+    way = rng.choice(("smaller", "renamed"))
+    policy = "allkeys-lru" if way == "smaller" else "noeviction"
+    redis = Redis(environment, rng.choice((6379, 6391, 7100)), "--maxmemory-policy", policy)
+    work = rng.randrange(35, 50) if way == "smaller" else rng.randrange(14, 20)
+    options: tuple[object, ...] = ("--cache", redis.port, "--summary-work", work)
+    pages = rng.randrange(1500, 2200)
+    redis.run("EVAL", FILL, 0, pages)
+    used = int(redis.run("INFO", "memory").partition("used_memory:")[2].split()[0])
+    redis.run("CONFIG", "SET", "maxmemory", int(used * 1.1))
+    storefront.start_python(postgres, threads=rng.choice((24, 32)), options=options)
+    paths = ["/summaries/{n}"] * 4 + ["/products/{n}", "/orders/{n}"]
+    storefront.start_clients(rng.uniform(70, 90), paths, range_=pages)
+    storefront.measure_baseline(4.0)
+    part = rng.uniform(0.6, 0.7)
+    if way == "smaller":
+        redis.run("CONFIG", "SET", "maxmemory", int(used * part))
+    else:
+        storefront.release_python(*options, "--cache-prefix", "totals")
+    time.sleep(6.0)
+    yield storefront.build_live(
+        rng.choice((redis.pid, postgres.pid, storefront.server.pid)),
+        way=way,
+        part=part,
+        work=work,
+        pages=pages,
+    )
+
+
 SCENARIOS = (
     Scenario(
         "each-product", "development", "each-product", ("many-small-calls",),
@@ -56,5 +97,11 @@ SCENARIOS = (
         "same-counter", "development", "same-counter", ("database-lock-wait",),
         "Since a release, all visits are counted in one row, by transactions of a few milliseconds.", _same_counter,
         needs=NEEDS, seconds=10.0, software=("postgresql",),
+    ),
+    Scenario(
+        "cached-summaries", "development", "cached-summaries", ("cache-memory-limit",),
+        "A Redis is full: it evicts a third of the summaries, or takes no new ones; a database computes them again.",
+        _cached_summaries, needs=(*NEEDS, "redis-server"), seconds=10.0, software=("redis", "postgresql"),
+        global_effect=("cpu",),
     ),
 )  # fmt: skip

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import psycopg
+import redis
 
 PRODUCT = (
     "SELECT p.sku, p.name, p.price, s.available - s.reserved FROM products p JOIN stock s ON s.product_id = p.id"
@@ -36,6 +37,10 @@ ORDER = (
 ITEM = "SELECT sku, name, price FROM products WHERE id = %s"
 LEVEL = "SELECT available - reserved FROM stock WHERE product_id = %s"
 COUNT = "UPDATE stock SET reserved = reserved + 1 WHERE product_id = %s"
+SUMMARY = (
+    "SELECT status, count(*), sum(amount), sum(hashtext(repeat(note, %s))) FROM orders"
+    " WHERE customer_id BETWEEN %s AND %s GROUP BY status"
+)
 TOUCH = "UPDATE orders SET status = 'paid' WHERE id = %s"
 
 
@@ -44,6 +49,7 @@ class Pages:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
+        self.cache = redis.Redis(port=options.cache) if options.cache else None
 
     def show_product(self, database: psycopg.Connection[Any], number: int) -> list[Any]:
         """Return a product and its neighbors in the list."""
@@ -73,6 +79,22 @@ class Pages:
             database.execute(COUNT, [counter])
             rows = database.execute(PRODUCT, [number % self.options.products]).fetchall()
             time.sleep(self.options.render_ms / 1e3)
+        return rows
+
+    def show_summary(self, database: psycopg.Connection[Any], number: int) -> list[Any]:
+        """Return sums over the orders of many customers: from the cache, or from the database and then cached."""
+        key = f"{self.options.cache_prefix}:{number}"
+        text = self.cache.get(key) if self.cache else None
+        if text is not None:
+            cached: list[Any] = json.loads(text)["rows"]
+            return cached
+        first = number % max(1, self.options.customers - 400)
+        rows = database.execute(SUMMARY, [self.options.summary_work, first, first + 400]).fetchall()
+        if self.cache:
+            # A page does not fail because it could not be cached.
+            with contextlib.suppress(redis.RedisError):
+                page = json.dumps({"rows": rows, "page": f"{number:09}" * 700}, default=str)
+                self.cache.set(key, page, ex=3600)
         return rows
 
     def show_document(self, database: psycopg.Connection[Any], number: int) -> list[Any]:
@@ -107,6 +129,9 @@ def main() -> None:
     parser.add_argument("--lists", choices=("joined", "each"), default="joined")
     parser.add_argument("--list-length", type=int, default=100)
     parser.add_argument("--counters", choices=("product", "campaign"), default="product")
+    parser.add_argument("--cache", type=int, default=0)
+    parser.add_argument("--cache-prefix", default="summary")
+    parser.add_argument("--summary-work", type=int, default=1)
     parser.add_argument("--render-ms", type=float, default=0.0)
     for name, number in (("products", 1000), ("customers", 1000), ("orders", 1000), ("note-words", 2)):
         parser.add_argument(f"--{name}", type=int, default=number)
@@ -131,6 +156,7 @@ def serve_requests(listener: socket.socket, options: argparse.Namespace, log: Te
     routes = {
         "products": pages.show_product, "orders": pages.list_orders, "documents": pages.show_document,
         "lists": pages.show_list, "visits": pages.count_visit,
+        "summaries": pages.show_summary,
         "checkout": pages.place_order, "payments": pages.pay_order, "status": pages.check_service,
     }  # fmt: skip
     database: psycopg.Connection[Any] | None = None

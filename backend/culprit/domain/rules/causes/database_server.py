@@ -173,7 +173,7 @@ CAUSES: tuple[Cause, ...] = (
             "相同负载下再次采集：副本落后不超过 10 秒。",
         ),
         explains=("synchronous-replica-wait",),
-        tested_by=("postgres_stats", "mariadb_stats"),
+        tested_by=("postgres_stats", "mariadb_stats", "redis_info"),
         proven_by=("report-on-standby",),
     ),
     Cause(

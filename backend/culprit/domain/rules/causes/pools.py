@@ -142,8 +142,13 @@ CAUSES: tuple[Cause, ...] = (
             "Capture again under the same load: nothing is evicted, and less is missed.",
             "相同负载下再次采集：不再淘汰，未命中减少。",
         ),
-        mechanisms=("peer", "running", "runnable"),
-        explains=("slow-dependency", "cpu-exhausted", "worker-pool-exhausted", "database-hot-sql"),
+        # What is missed is asked of another service, computed again, or read from a disk.
+        mechanisms=("peer", "running", "runnable", "disk"),
+        explains=(
+            *("slow-dependency", "cpu-exhausted", "cpu-hot-function", "disk-saturation", "database-hot-sql"),
+            *("connection-pool-exhausted", "database-connection-limit", "worker-pool-exhausted"),
+            "listen-queue-overflow",
+        ),
         tested_by=("redis_info", "cache_stats", "perf_record"),
         proven_by=("magazine-cache",),
     ),

@@ -80,10 +80,11 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         id="F-MARIADB-METADATA-WAIT",
-        title=Text("Sessions of MariaDB wait for the definition of a table", "MariaDB 会话在等待元数据锁"),
+        title=Text("Sessions of MariaDB wait for the lock of a table", "MariaDB 会话在等待表锁或元数据锁"),
         summary=Text(
-            "{count} sessions wait for a metadata lock, one of them ({name}) for {value} s.",
-            "{count} 个会话在等待元数据锁，最久的（{name}）已 {value} 秒。",
+            "{count} sessions wait for a lock of a table, its definition or all tables, one of them ({name}) for "
+            "{value} s.",
+            "{count} 个会话在等待表锁、元数据锁或全局锁，最久的（{name}）已 {value} 秒。",
         ),
         measure=mariadb.METADATA_WAIT,
         op=">=",
@@ -98,6 +99,34 @@ RULES: tuple[Rule, ...] = (
             "未安装 METADATA_LOCK_INFO 插件时看不到持有者：请查找最早开启的事务。",
         ),
         source="information_schema.PROCESSLIST: STATE",
+    ),
+    Rule(
+        id="F-MARIADB-TABLE-LOCK-TIME",
+        title=Text("Sessions of MariaDB always wait for tables", "MariaDB 会话一直在等待表"),
+        summary=Text(
+            "At any time, {value} sessions wait for a table, up to {most} at once ({state}).",
+            "任意时刻有 {value} 个会话在等待表，最多同时 {most} 个（{state}）。",
+        ),
+        measure=mariadb.TABLE_WAITERS,
+        op=">=",
+        thresholds=(("warn", Threshold("waiting", 1.0, "at any time one session waits")),),
+        strength=Strength.MECHANISM,
+        use=Use("application", "saturation"),
+        also=(
+            Condition(
+                mariadb.MOST_TABLE_WAITERS,
+                ">=",
+                Threshold("most", 2.0, "a session that waits alone keeps no other from its work"),
+            ),
+        ),
+        suspects=("database-lock-wait",),
+        causes=("database-lock-wait",),
+        harm=True,
+        caveats=Text(
+            "The holder may have changed between two samples: see which statement lasts, or takes LOCK TABLES.",
+            "两次采样之间持有者可能已变：请查看哪条语句耗时长，或使用了 LOCK TABLES。",
+        ),
+        source="PROCESSLIST twice a second: STATE (mdl.cc, thr_lock.c); Little's law",
     ),
     Rule(
         id="F-MARIADB-IDLE-BLOCKER",
@@ -172,6 +201,27 @@ RULES: tuple[Rule, ...] = (
             "密码错误与健康检查也会产生被拒绝的连接。",
         ),
         source="max_user_connections of the server and of the account; SHOW GLOBAL STATUS: Aborted_connects",
+    ),
+    Rule(
+        id="F-MARIADB-ABOVE-LIMIT",
+        title=Text("MariaDB refuses connections above its limit", "MariaDB 拒绝超过上限的连接"),
+        summary=Text(
+            "{value} connections were refused during the capture: max_connections was reached.",
+            "采集期间有 {value} 个连接因达到 max_connections 被拒绝。",
+        ),
+        measure=mariadb.ABOVE_LIMIT,
+        op=">=",
+        thresholds=(("critical", Threshold("critical", 1.0, "the server counts each that it refuses: error 1040")),),
+        strength=Strength.DIRECT,
+        use=Use("application", "saturation"),
+        suspects=("database-connection-limit",),
+        causes=("database-connection-limit",),
+        harm=True,
+        caveats=Text(
+            "Connections that come and go can leave some free at the moment of a reading.",
+            "连接频繁建立与断开时，读数瞬间可能仍有空闲。",
+        ),
+        source="SHOW GLOBAL STATUS: Connection_errors_max_connections",
     ),
     Rule(
         id="F-MARIADB-ROWS-READ",
@@ -269,5 +319,22 @@ RULES: tuple[Rule, ...] = (
             "设置了 MASTER_DELAY 的副本本就落后。",
         ),
         source="SHOW SLAVE STATUS: Seconds_Behind_Master",
+    ),
+    Rule(
+        id="F-MARIADB-REPLICA-STOPPED",
+        title=Text("This replica receives or applies no changes", "本副本未接收或未应用变更"),
+        summary=Text(
+            "{value} replicas are stopped (receives: {io}, applies: {sql}): each lacks all that was written since.",
+            "{value} 个复制已停止（接收：{io}，应用：{sql}），落后于停止后的全部写入。",
+        ),
+        measure=mariadb.STOPPED_REPLICAS,
+        op=">=",
+        thresholds=(("warn", Threshold("warn", 1.0, "without its threads, a replica does not change at all")),),
+        strength=Strength.DIRECT,
+        use=Use("application", "errors"),
+        suspects=("replication-lag",),
+        causes=("replication-lag",),
+        caveats=Text("A backup of a replica stops it on purpose.", "备份副本时会有意停止复制。"),
+        source="SHOW SLAVE STATUS: Slave_IO_Running, Slave_SQL_Running; Seconds_Behind_Master is NULL then",
     ),
 )  # fmt: skip

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from collectors.contract import Text
 from culprit.domain.rules.finding import Measurement
 from culprit.domain.rules.measures.application.counters import build_listed_measure, build_presence
+from culprit.domain.rules.measures.database.lookups import CacheLookups
 from culprit.domain.rules.measures.derived import Detail
 from culprit.domain.rules.view import HostView, TableRow
 
@@ -29,9 +30,9 @@ def _list_caches(view: HostView) -> Iterator[tuple[str, str, Mapping[str, TableR
 
 
 def _read(
-    ratio: Callable[[float, float, float], tuple[float, float]],
+    measure: Callable[[CacheLookups], Iterator[Measurement]],
 ) -> Callable[[HostView], Iterator[Measurement]]:
-    """Return how a ratio of the rates of hits, misses and lost entries is read from each cache that is used."""
+    """Return how a number is read from the lookups of each cache that is used."""
 
     def read(view: HostView) -> Iterator[Measurement]:
         for program, pid, rows in _list_caches(view):
@@ -41,30 +42,32 @@ def _read(
                 continue
             hits, misses, evicted = rates
             refused = (rows[_REFUSED].number("change") or 0.0) if _REFUSED in rows else 0.0
-            part, whole = ratio(hits, misses, evicted + refused)
-            if whole > 0:
-                limit = rows.get("limit_bytes")
-                detail: Detail = {
-                    "name": program,
-                    "missed": round(misses, 1),
-                    "hit": round(hits, 1),
-                    "evicted": round(evicted, 1),
-                    "refused": round(refused, 1),
-                    "mb": round((limit.number("value") or 0.0) / (1 << 20)) if limit else 0,
-                }
-                others = (rows[name] for name in ("limit_bytes", _REFUSED) if name in rows)
-                cites = tuple(row.citation for row in (*counters, *others))
-                yield Measurement(part / whole, (("cache", f"{program} {pid}"),), cites, 1, (), detail)
+            limit = rows.get("limit_bytes")
+            detail: Detail = {
+                "name": program,
+                "missed": round(misses, 1),
+                "hit": round(hits, 1),
+                "evicted": round(evicted, 1),
+                "refused": round(refused, 1),
+                "mb": round((limit.number("value") or 0.0) / (1 << 20)) if limit else 0,
+            }
+            others = (rows[name] for name in ("limit_bytes", _REFUSED) if name in rows)
+            cites = tuple(row.citation for row in (*counters, *others))
+            all_hits, all_misses = (row.number("value") or 0.0 for row in counters[:2])
+            subject = (("cache", f"{program} {pid}"),)
+            yield from measure(
+                CacheLookups(hits, misses, evicted + refused, all_hits, all_misses, detail, cites, subject)
+            )
 
     return read
 
 
 PRESENT = build_presence("cache.programs_count", Text("Caches", "缓存程序"), r"varnishd|cache-main|memcached")
-MISSED = build_listed_measure(
-    "cache.missed_pct", "pct", "Entries not found", "未命中的条目", _NEEDS,
-    _read(lambda hits, misses, lost: (100.0 * misses, hits + misses)),
+LOST_SHARE = build_listed_measure(
+    "cache.lost_pct", "pct", "Lookups that miss an entry for lack of memory", "因内存不足而未命中的查找", _NEEDS,
+    _read(CacheLookups.measure_lost_share),
 )  # fmt: skip
-EVICTED_PER_MISS = build_listed_measure(
-    "cache.evicted_per_miss", "ratio", "Entries evicted or refused for each missed one", "每次未命中对应的淘汰或拒绝数",
-    _NEEDS, _read(lambda hits, misses, lost: (lost, misses)),
+MISS_GROWTH = build_listed_measure(
+    "cache.miss_growth", "ratio", "Misses against those since the start", "未命中率与启动以来之比", _NEEDS,
+    _read(CacheLookups.measure_miss_growth),
 )  # fmt: skip

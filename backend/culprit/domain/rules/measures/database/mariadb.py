@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from collectors.contract import Text
@@ -21,7 +22,9 @@ _NEEDS = (("mariadb_stats",),)
 _COUNTERS = "mariadb_counters"
 #: The server counts rows that it reads one after the other in a table, forward in an index, and backward.
 _ROWS_READ = ("handler_read_rnd_next", "handler_read_next", "handler_read_prev")
-_METADATA = ("Waiting for table metadata lock", "Waiting for schema metadata lock", "Waiting for backup lock")
+#: Locks of the server itself: of a table (LOCK TABLES, MyISAM), its definition, or all tables (a backup). Each kind
+#: has its words (mdl.cc, thr_lock.c, sql_base.cc).
+_WAIT_STATE = re.compile(r"Waiting for (.* lock|table flush)")
 
 
 def _lock_wait(view: HostView) -> Iterator[Measurement]:
@@ -56,7 +59,31 @@ def _idle_blocker(view: HostView) -> Iterator[Measurement]:
 
 
 def _is_metadata_wait(row: TableRow) -> bool:
-    return row.text("state") in _METADATA
+    return _WAIT_STATE.fullmatch(row.text("state")) is not None
+
+
+def _table_waiters(view: HostView) -> Iterator[Measurement]:
+    """Sessions that wait for locks of tables, on average.
+
+    A sample finds each in its state with the chance of the time that it spends there (PASTA: the samples do not depend
+    on the sessions). Sessions that the samples miss are too few to count.
+    """
+    rows = view.rows("mariadb_waits")
+    if rows:
+        most = max(rows, key=lambda row: row.number("sessions") or 0.0)
+        detail: Detail = {
+            "state": most.text("state") or "-",
+            "most": round(most.number("sessions") or 0.0),
+        }
+        mean = sum(row.number("sessions") or 0.0 for row in rows) / len(rows)
+        cites = (most.citation, *(row.citation for row in rows if row is not most))
+        yield Measurement(mean, (), cites, len(rows), (), detail)
+
+
+def _most_waiters(view: HostView) -> Iterator[Measurement]:
+    """The most sessions that a sample has seen wait for locks of tables."""
+    for mean in _table_waiters(view):
+        yield Measurement(float(mean.detail["most"]), (), mean.citations, mean.sample_count, (), mean.detail)
 
 
 def _connections(view: HostView) -> Iterator[Measurement]:
@@ -95,6 +122,16 @@ def _replica_scans(view: HostView) -> Iterator[Measurement]:
         detail: Detail = {"state": searching[0].text("state") if searching else "-"}
         cites = tuple(row.citation for row in appliers)
         yield Measurement(float(len(searching)), (), cites, len(appliers), (), detail)
+
+
+def _stopped_replicas(view: HostView) -> Iterator[Measurement]:
+    """Replicas one of whose threads does not work. Such a replica states no delay, and it grows with every second."""
+    rows = view.rows("mariadb_replicas")
+    stopped = [row for row in rows if {row.text("io"), row.text("sql")} != {"Yes"}]
+    if rows:
+        first = (stopped or rows)[0]
+        detail: Detail = {"io": first.text("io"), "sql": first.text("sql")}
+        yield Measurement(float(len(stopped)), (), tuple(row.citation for row in rows), len(rows), (), detail)
 
 
 def _checkpoint_age(view: HostView) -> Iterator[Measurement]:
@@ -150,6 +187,14 @@ MEAN_LOCK_WAIT = build_listed_measure(
 IDLE_BLOCKER = build_listed_measure(
     "mariadb.idle_blocker_s", "s", "Idle while others wait", "空闲事务阻塞他人的时间", _NEEDS, _idle_blocker
 )
+TABLE_WAITERS = build_listed_measure(
+    "mariadb.table_waiters_count", "count", "Sessions that wait for a table, on average", "平均等待表锁的会话数",
+    _NEEDS, _table_waiters,
+)  # fmt: skip
+MOST_TABLE_WAITERS = build_listed_measure(
+    "mariadb.most_table_waiters_count", "count", "Sessions that wait for a table at once", "同时等待表锁的最多会话数",
+    _NEEDS, _most_waiters,
+)  # fmt: skip
 METADATA_WAIT = build_listed_measure(
     "mariadb.metadata_wait_s", "s", "Longest wait for the definition of a table", "等待元数据锁的最长时间", _NEEDS,
     read_longest("mariadb_sessions", "time", "verb", _is_metadata_wait),
@@ -160,6 +205,10 @@ CONNECTIONS = build_listed_measure(
 USER_CONNECTIONS = build_listed_measure(
     "mariadb.user_connections_pct", "pct", "Connections of an account against its limit", "账户连接数占其上限",
     _NEEDS, _user_connections,
+)  # fmt: skip
+ABOVE_LIMIT = build_listed_measure(
+    "mariadb.above_max_connections_count", "count", "Connections above max_connections", "超过 max_connections 的连接",
+    _NEEDS, read_counter(_COUNTERS, "connection_errors_max_connections"),
 )  # fmt: skip
 REFUSED = build_listed_measure(
     "mariadb.refused_count", "count", "Connections that failed before their first statement", "首条语句之前失败的连接",
@@ -197,3 +246,11 @@ REPLICA_LAG = build_listed_measure(
     "mariadb.replica_lag_s", "s", "Delay of this replica", "本副本的延迟", _NEEDS,
     read_longest("mariadb_replicas", "lag", "sql"),
 )  # fmt: skip
+STOPPED_REPLICAS = build_listed_measure(
+    "mariadb.stopped_replicas_count",
+    "count",
+    "Replicas that are stopped",
+    "已停止的复制",
+    _NEEDS,
+    _stopped_replicas,
+)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from culprit.domain.rules.finding import Citation, Measurement
+from culprit.domain.rules.finding import Measurement
 from culprit.domain.rules.measures.application.counters import build_listed_measure
+from culprit.domain.rules.measures.database.lookups import CacheLookups
 from culprit.domain.rules.measures.derived import Detail
 from culprit.domain.rules.view import HostView, TableRow
 
 _NEEDS = (("redis_info",),)
+_LOOKUPS = ("keyspace_hits", "keyspace_misses", "evicted_keys")
+#: Errors of writes that Redis (6.2 or later) refuses: the memory is full and the policy lets it evict nothing.
+_REFUSED = "errorstat_OOM"
 #: A command that ended this long before the capture can still explain what its callers saw.
 RECENT_S = 60.0
 
@@ -56,44 +60,75 @@ def _delayed_fsyncs(view: HostView) -> Iterator[Measurement]:
         yield Measurement(change, (), (row.citation,), 1)
 
 
-def _memory_use(view: HostView) -> Iterator[Measurement]:
-    """Memory of the data as a share of maxmemory; nothing where there is no limit."""
-    used, most = _info(view, "used_memory"), _info(view, "maxmemory")
-    policy = _info(view, "maxmemory_policy")
-    if used is not None and most is not None and (limit := most.number("number")):
-        detail: Detail = {"policy": policy.text("value") if policy else "?", "mb": round(limit / (1 << 20))}
-        yield Measurement(
-            100.0 * (used.number("number") or 0.0) / limit, (), (used.citation, most.citation), 1, (), detail
-        )
+def _read_lookups(view: HostView) -> CacheLookups | None:
+    """Return the lookups of a second, and since the server started; None if one of the counters is not known."""
+    rows = {name: _info(view, name) for name in _LOOKUPS}
+    known = [row for row in rows.values() if row is not None]
+    if len(known) < len(_LOOKUPS) or any(row.number("change") is None for row in known):
+        return None
+    refused, limit, policy = (_info(view, name) for name in (_REFUSED, "maxmemory", "maxmemory_policy"))
+    hits, misses, evicted = (row.number("change") or 0.0 for row in known)
+    all_hits, all_misses = (row.number("number") or 0.0 for row in known[:2])
+    others = tuple(row for row in (refused, limit) if row is not None)
+    detail: Detail = {
+        "missed": round(misses, 1),
+        "hit": round(hits, 1),
+        "evicted": round(evicted, 1),
+        "refused": round((refused.number("change") or 0.0) if refused else 0.0, 1),
+        "policy": policy.text("value") if policy else "?",
+        "mb": round((limit.number("number") or 0.0) / (1 << 20)) if limit else 0,
+    }
+    lost = evicted + ((refused.number("change") or 0.0) if refused else 0.0)
+    cites = tuple(row.citation for row in (*known, *others))
+    return CacheLookups(hits, misses, lost, all_hits, all_misses, detail, cites)
 
 
-def _read_lookups(view: HostView) -> tuple[dict[str, float], tuple[Citation, ...]] | None:
-    """Return keys that were evicted, found and missed in a second, or None if one of them is not known."""
-    rows = {name: _info(view, name) for name in ("evicted_keys", "keyspace_hits", "keyspace_misses")}
-    rates = {name: row.number("change") for name, row in rows.items() if row is not None}
-    known = {name: rate for name, rate in rates.items() if rate is not None}
-    return (known, tuple(row.citation for row in rows.values() if row)) if len(known) == len(rows) else None
+def _lost_share(view: HostView) -> Iterator[Measurement]:
+    """Percent of the lookups that miss a key which the full memory has cost."""
+    if (lookups := _read_lookups(view)) is not None:
+        yield from lookups.measure_lost_share()
 
 
-def _miss_share(view: HostView) -> Iterator[Measurement]:
-    """Percent of the keys that callers looked for and did not find."""
-    lookups = _read_lookups(view)
-    if lookups is not None:
-        rates, cites = lookups
-        hit, missed = rates["keyspace_hits"], rates["keyspace_misses"]
-        if hit + missed > 0:
-            detail: Detail = {"missed": round(missed, 1), "hit": round(hit, 1)}
-            yield Measurement(100.0 * missed / (hit + missed), (), cites, 1, (), detail)
+def _miss_growth(view: HostView) -> Iterator[Measurement]:
+    """How many times more of the lookups miss than since the server started."""
+    if (lookups := _read_lookups(view)) is not None:
+        yield from lookups.measure_miss_growth()
 
 
-def _evicted_per_miss(view: HostView) -> Iterator[Measurement]:
-    """Keys that were evicted for each one that was missed: what is missed is stored again and evicts another."""
-    lookups = _read_lookups(view)
-    if lookups is not None:
-        rates, cites = lookups
-        if rates["keyspace_misses"] > 0:
-            detail: Detail = {"evicted": round(rates["evicted_keys"], 1)}
-            yield Measurement(rates["evicted_keys"] / rates["keyspace_misses"], (), cites, 1, (), detail)
+def _refused_part(view: HostView) -> Iterator[Measurement]:
+    """Percent of the commands that are refused because the memory is full. Without such errors there is no counter."""
+    commands, refused = _info(view, "total_commands_processed"), _info(view, _REFUSED)
+    every = commands.number("change") if commands is not None else None
+    if commands is not None and every:
+        limit, policy = _info(view, "maxmemory"), _info(view, "maxmemory_policy")
+        per_s = (refused.number("change") or 0.0) if refused else 0.0
+        detail: Detail = {
+            "per_s": round(per_s, 1),
+            "policy": policy.text("value") if policy else "?",
+            "mb": round((limit.number("number") or 0.0) / (1 << 20)) if limit else 0,
+        }
+        cites = tuple(row.citation for row in (refused, commands, limit) if row is not None)
+        yield Measurement(100.0 * per_s / every, (), cites, 1, (), detail)
+
+
+def _refused_clients(view: HostView) -> Iterator[Measurement]:
+    """Connections that the server closed because it had as many clients as `maxclients` allows: 1 if it was our own."""
+    refused = _info(view, "refused_clients") or _info(view, "rejected_connections")
+    if refused is not None:
+        is_own = refused.text("name") == "refused_clients"
+        per_s = refused.number("number" if is_own else "change")
+        most = _info(view, "maxclients")
+        if per_s is not None:
+            detail: Detail = {"most": round((most.number("number") or 0.0) if most else 0.0) or "?"}
+            cites = tuple(row.citation for row in (refused, most) if row is not None)
+            yield Measurement(per_s, (), cites, 1, (), detail)
+
+
+def _broken_links(view: HostView) -> Iterator[Measurement]:
+    """Return 1 for a replica that is not connected to its primary, 0 for others; nothing for a primary."""
+    link = _info(view, "master_link_status")
+    if link is not None:
+        yield Measurement(float(link.text("value") != "up"), (), (link.citation,), 1)
 
 
 SLOW_COMMAND = build_listed_measure(
@@ -123,13 +158,31 @@ DELAYED_FSYNCS = build_listed_measure(
     _NEEDS,
     _delayed_fsyncs,
 )
-MEMORY_USE = build_listed_measure(
-    "redis.memory_use_pct", "pct", "Memory against maxmemory", "内存占 maxmemory", _NEEDS, _memory_use
-)
-MISS_SHARE = build_listed_measure(
-    "redis.missed_keys_pct", "pct", "Keys not found", "未命中的键", _NEEDS, _miss_share
-)
-EVICTED_PER_MISS = build_listed_measure(
-    "redis.evicted_per_miss", "ratio", "Keys evicted for each missed one", "每次未命中对应的淘汰数", _NEEDS,
-    _evicted_per_miss,
+LOST_SHARE = build_listed_measure(
+    "redis.lost_keys_pct", "pct", "Lookups that miss a key for lack of memory", "因内存不足而未命中的查找", _NEEDS,
+    _lost_share,
 )  # fmt: skip
+MISS_GROWTH = build_listed_measure(
+    "redis.miss_growth",
+    "ratio",
+    "Misses against those since the start",
+    "未命中率与启动以来之比",
+    _NEEDS,
+    _miss_growth,
+)
+REFUSED_PART = build_listed_measure(
+    "redis.refused_writes_pct", "pct", "Commands refused for lack of memory", "因内存已满被拒绝的命令", _NEEDS,
+    _refused_part,
+)  # fmt: skip
+REFUSED_CLIENTS = build_listed_measure(
+    "redis.refused_clients", "per_s", "Connections above maxclients", "超过 maxclients 的连接", _NEEDS,
+    _refused_clients,
+)  # fmt: skip
+BROKEN_LINKS = build_listed_measure(
+    "redis.broken_links_count",
+    "count",
+    "Replicas without their primary",
+    "与主节点断开的副本",
+    _NEEDS,
+    _broken_links,
+)
