@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -32,6 +34,21 @@ def test_requests_at_the_same_time_compute_an_answer_once() -> None:
     assert [tag for _, computed in results for tag in computed] == ['W/"a"']
     assert {answer.body for answer, _ in results} == {b'{"hosts":[1]}'}
     assert {answer.headers["etag"] for answer, _ in results} == {'W/"a"'}
+
+
+@pytest.mark.parametrize(
+    ("accepted", "packed"), [("gzip, br", True), ("br", False), ("gzip", True), ("", False)]
+)
+def test_a_large_answer_is_compressed_once_for_all_its_readers(accepted: str, packed: bool) -> None:
+    cache, content = AnswerCache(1000), ["host"] * 400  # more bytes than the cache may keep uncompressed
+    request_answer(cache, 'W/"a"', content)
+    request = Request({"type": "http", "headers": [(b"accept-encoding", accepted.encode())]})
+    answer = cache.not_modified_or(request, 'W/"a"', lambda: pytest.fail("it was kept"))
+    body = bytes(answer.body)
+    assert json.loads(gzip.decompress(body) if packed else body) == content
+    assert answer.headers.get("content-encoding") == ("gzip" if packed else None)
+    assert (answer.headers["etag"], answer.headers["vary"]) == ('W/"a"', "Accept-Encoding")
+    assert int(answer.headers["content-length"]) == len(body)
 
 
 def test_known_tag_is_answered_without_a_body() -> None:

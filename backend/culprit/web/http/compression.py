@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -46,6 +46,12 @@ class Compression:
     def _is_excluded(self, scope: Scope) -> bool:
         secret = any(f"{scope['path']}/".startswith(f"{item}/") for item in self.never)
         return secret or any(name == b"range" for name, _ in scope["headers"])
+
+
+def accepts_gzip(scope: Scope) -> bool:
+    """Return whether the client reads gzip, by the rule of `GZipMiddleware`, and did not request a range."""
+    headers = Headers(scope=scope)
+    return "gzip" in headers.get("accept-encoding", "") and "range" not in headers
 
 
 def _weaken_etag(headers: MutableHeaders) -> None:
