@@ -229,12 +229,7 @@ def main() -> None:
         tokens, hosts, captures = seed_viewers(postgres.url)
         api, base = stack.enter_context(run_api(top, postgres.url, valkey.url))
         with httpx2.Client(base_url=base, headers={"Authorization": f"Bearer {tokens[0]}"}) as client:
-            incidents = [
-                client.post(
-                    f"{API}/incidents", json={"title": "slow", "hosts": [{"host_id": str(hosts[at])}]}
-                ).json()["id"]
-                for at in range(INCIDENTS)
-            ]
+            incidents = open_incidents(client, hosts)
         pages = list_pages(hosts, incidents, captures)
         result = asyncio.run(measure_rounds(base, chosen, tokens, pages, find_api_pid(api), postgres.url))
     result |= {"load": round(os.getloadavg()[0], 1), "cpus": os.cpu_count()}
@@ -244,6 +239,12 @@ def main() -> None:
     if chosen.json:
         chosen.json.write_text(json.dumps(result, indent=1), "utf-8")
     print_table(chosen, result)
+
+
+def open_incidents(client: httpx2.Client, hosts: list[Any]) -> list[Any]:
+    """Open an incident on each of the first hosts."""
+    bodies = [{"title": "slow", "hosts": [{"host_id": str(hosts[at])}]} for at in range(INCIDENTS)]
+    return [client.post(f"{API}/incidents", json=body).json()["id"] for body in bodies]
 
 
 @contextmanager
