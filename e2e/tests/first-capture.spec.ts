@@ -129,7 +129,7 @@ test("the host's timeline has the capture, supports keys and links to the source
   const all = await tracks.boundingBox();
   if (!track || !all) throw new Error("no tracks");
   // Click relative to the region, because the region moves while panels above it load.
-  const middle = { x: 232 + (all.width - 232) * 0.5, y: track.y - all.y + track.height / 2 };
+  const middle = { x: 280 + (all.width - 280) * 0.5, y: track.y - all.y + track.height / 2 };
   await tracks.click({ position: middle });
   await page.getByRole("link", { name: /^Open .*line \d+/ }).click();
   await expect(page.locator("[data-cited]")).toBeVisible();

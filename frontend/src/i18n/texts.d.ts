@@ -2069,6 +2069,7 @@ export interface TextVariables {
   "run.mean": never;
   "run.metric": never;
   "run.min": never;
+  "run.openCollectors": never;
   "run.part": never;
   "run.partName.artifacts": never;
   "run.partName.charts": never;
@@ -2092,6 +2093,7 @@ export interface TextVariables {
   "run.timeline": never;
   "run.title": "host";
   "run.what": never;
+  "run.withoutData": never;
   "sched.allTime": never;
   "sched.allWakeups": "all";
   "sched.at": never;

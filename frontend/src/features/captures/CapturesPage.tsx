@@ -1,25 +1,46 @@
 import { Button, Select } from "@mantine/core";
 import { Camera, FileInput } from "lucide-react";
 import { useState } from "react";
-import { EmptyState, QueryContent, RowSkeleton } from "../../components/EmptyState";
+import type { Capture } from "../../client/models";
+import { EmptyState, ErrorLine, QueryContent, RowSkeleton } from "../../components/EmptyState";
 import { Page, Panel } from "../../components/Page";
 import { useOpenDialog } from "../../lib/dialogs";
 import { useCaptures, usePermission } from "../../lib/queries";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { choiceField, useUrlState } from "../../lib/urlState";
 import { CapturesTable } from "../../widgets/capture-progress/CapturesTable";
+import { useOlderCaptures } from "./api";
 
 const STATES = ["", "running", "done", "partial", "failed", "canceled", "expired"] as const;
 const FIELDS = { state: choiceField(STATES, "") };
-const PAGE = 100;
+/** The list scrolls below the title, so that the names of its columns stay in view. */
+const LIST_HEIGHT = "max(320px, calc(100dvh - 204px))";
+
+/** Return the captures of all pages once: while a new capture moves the pages, two of them can have the same. */
+const joinPages = (newest: readonly Capture[], pages: readonly { items: Capture[] }[]): Capture[] => [
+  ...new Map(
+    [...newest, ...pages.flatMap((page) => page.items)].map((capture) => [capture.id, capture]),
+  ).values(),
+];
 
 export function CapturesPage() {
   const { t } = useTranslation();
   const can = usePermission();
   const openDialog = useOpenDialog();
   const [{ state }, setView] = useUrlState(FIELDS);
-  const [limit, setLimit] = useState(PAGE);
-  const captures = useCaptures({ state: state || undefined }, limit);
+  // The state whose older captures are displayed, so that another state begins with its newest.
+  const [olderOf, setOlderOf] = useState<string>();
+  const filter = { state: state || undefined };
+  const captures = useCaptures(filter);
+  const cursor = captures.data?.next ?? null;
+  const isLonger = olderOf === state && cursor !== null;
+  const older = useOlderCaptures(filter, cursor, isLonger);
+  const olderPages = isLonger ? (older.data?.pages ?? []) : [];
+  const hasMore = isLonger ? older.hasNextPage || !older.data : cursor !== null;
+  const loadMore = () => {
+    if (!isLonger) setOlderOf(state);
+    else void (older.data ? older.fetchNextPage() : older.refetch());
+  };
   return (
     <Page
       title={t("nav.captures")}
@@ -55,12 +76,18 @@ export function CapturesPage() {
     >
       <Panel flush>
         <QueryContent query={captures} skeleton={<RowSkeleton rows={16} height={29} />}>
-          {({ items, next }) =>
+          {({ items }) =>
             items.length > 0 ? (
               <>
-                <CapturesTable captures={items} />
-                {next && limit < 200 && (
-                  <Button variant="subtle" fullWidth onClick={() => setLimit(200)}>
+                <CapturesTable captures={joinPages(items, olderPages)} maxHeight={LIST_HEIGHT} />
+                {isLonger && <ErrorLine error={older.error} />}
+                {hasMore && (
+                  <Button
+                    variant="subtle"
+                    fullWidth
+                    loading={isLonger && older.isFetching}
+                    onClick={loadMore}
+                  >
                     {t("action.more")}
                   </Button>
                 )}

@@ -1,4 +1,4 @@
-import { act, screen, waitFor, within } from "@testing-library/react";
+import { act, fireEvent, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { state } from "../../../mock/api";
@@ -321,6 +321,38 @@ describe("the list of captures", () => {
     const first = CAPTURES[0] as Capture;
     const row = (await screen.findByRole("link", { name: `#${first.number}` })).closest("tr") as HTMLElement;
     expect(within(row).getByText("done")).toBeVisible();
+  });
+
+  it("reaches the oldest capture page by page, and states why a page failed", async () => {
+    openScreen("/captures");
+    // Roles of hundreds of rows take too long to compute, so the rows are read from the document.
+    const numbers = () =>
+      [...document.querySelectorAll("tbody td:first-child")].map((cell) => cell.textContent);
+    const loadMore = () => {
+      const button = [...document.querySelectorAll("button")].find(
+        ({ textContent }) => textContent === "Load more",
+      );
+      if (button && !button.disabled) fireEvent.click(button);
+      return button;
+    };
+    await waitFor(() => expect(numbers()).toHaveLength(100));
+    loadMore();
+    await waitFor(() => expect(numbers()).toHaveLength(200));
+    overrideAnswer(({ path, query }) =>
+      path === "/captures" && query.get("cursor") === "200"
+        ? { status: 422, body: { status: 422, title: "", detail: "The cursor is too old.", key: "" } }
+        : undefined,
+    );
+    loadMore();
+    expect(await screen.findByText("The cursor is too old.")).toBeInTheDocument();
+    overrideAnswer(undefined);
+    const oldest = `#${CAPTURES.at(-1)?.number}`;
+    await waitFor(() => {
+      loadMore();
+      expect(numbers().at(-1)).toBe(oldest);
+    });
+    await waitFor(() => expect(loadMore()).toBeUndefined());
+    expect(new Set(numbers()).size).toBe(numbers().length);
   });
 
   it("has an empty state", async () => {

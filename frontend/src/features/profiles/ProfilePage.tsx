@@ -1,4 +1,5 @@
 import { useParams } from "@tanstack/react-router";
+import { useEffect } from "react";
 import { BlockSkeleton, EmptyState } from "../../components/EmptyState";
 import { ButtonLink, Link } from "../../components/Link";
 import { LoadingPage } from "../../components/LoadingPage";
@@ -8,6 +9,7 @@ import { formatRange } from "../../core/time/range";
 import { useMessage } from "../../lib/text/i18n";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { useTimeState } from "../../lib/urlState";
+import { removeEarlyFlame } from "../../widgets/flame-graph/earlyFlame";
 import { SchedulerPanel } from "../../widgets/scheduler/SchedulerPanel";
 import { useProfile } from "./api";
 import { ExportMenu } from "./ExportMenu";
@@ -22,6 +24,11 @@ export function ProfilePage() {
   const formatMessage = useMessage();
   const query = useProfile(profileId);
   const profile = query.data;
+  const isFailed = query.isError || profile?.state === "failed";
+  // The early picture would stay below the error until its time is over.
+  useEffect(() => {
+    if (isFailed) removeEarlyFlame();
+  }, [isFailed]);
   if (!profile)
     return (
       <LoadingPage

@@ -131,6 +131,21 @@ it("displays a thread in the order of time, and selects the time of a box", asyn
   expect(router.state.location.search).toMatchObject({ view: "time" });
 });
 
+it("has axes of time above the strip, and of samples with their times above the boxes", async () => {
+  openScreen(`/profiles/${PROFILE.id}?view=time`);
+  const texts = (id: string) => screen.getByTestId(id).textContent ?? "";
+  await screen.findByTestId("time-order-note");
+  expect(screen.getByTestId("time-axis")).toBeInTheDocument();
+  // The test environment has no layout, so the width comes from the observer of the axis.
+  await waitFor(() => expect(texts("sample-axis")).toMatch(/^0 samples/));
+  expect(texts("sample-times")).toMatch(/^\d\d:\d\d:\d\d\.\d{3}/);
+});
+
+it("states the whole name of a selected thread", async () => {
+  openScreen(`/profiles/${PROFILE.id}?tid=4021`);
+  expect(await screen.findByTitle("Thread 4021")).toBeInTheDocument();
+});
+
 it("orders the samples of a CPU that is selected", async () => {
   openScreen(`/profiles/${PROFILE.id}?view=time&cpu=1`);
   await screen.findByTestId("time-order-note");

@@ -8,6 +8,10 @@ import { EvaluationSummary, FindingsBody } from "../../widgets/findings/Findings
 /** Rules are evaluated within seconds of the last artifact. After this time, the panel stops waiting for findings. */
 const WAITS_MS = 60_000;
 
+/** Return whether a run failed because none of its collectors returned data. */
+export const isWithoutData = ({ state, collectors }: Run): boolean =>
+  state === "failed" && !collectors.some((collector) => collector.state === "done");
+
 /** Findings of a run, or the reason why no rule was evaluated. */
 export function RunFindingsPanel({ run }: { run: Run }) {
   const { t } = useTranslation();
@@ -19,11 +23,13 @@ export function RunFindingsPanel({ run }: { run: Run }) {
       flush
       id="findings"
       title={t("findings.title")}
-      headerExtra={query.data?.evaluated_at && <EvaluationSummary runFindings={query.data} />}
+      headerExtra={
+        query.data?.evaluated_at && !isWithoutData(run) && <EvaluationSummary runFindings={query.data} />
+      }
     >
       <QueryContent query={query} skeleton={<BlockSkeleton height={180} />}>
         {(data) =>
-          data.evaluated_at ? (
+          data.evaluated_at && !isWithoutData(run) ? (
             <FindingsBody
               runFindings={data}
               hostId={run.host?.id}

@@ -1,3 +1,4 @@
+import { Button } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
 import type { Run } from "../../client/models";
@@ -17,7 +18,7 @@ import { useNames } from "../../lib/text/useNames";
 import { useTranslation } from "../../lib/text/useTranslation";
 import { textField, useUrlState } from "../../lib/urlState";
 import { useOverview } from "../../widgets/timeline/useTimelineData";
-import { RunFindingsPanel } from "./RunFindingsPanel";
+import { isWithoutData, RunFindingsPanel } from "./RunFindingsPanel";
 import { RunProfiles } from "./RunProfiles";
 
 const ChartsTab = lazy(() => import("./ChartsTab").then((m) => ({ default: m.ChartsTab })));
@@ -141,6 +142,22 @@ function RunParts({ run }: { run: Run }) {
               }
             >
               {formatMessage(run.failure)}
+            </EmptyState>
+          </Panel>
+        </div>
+      )}
+      {!run.failure && isWithoutData(run) && tab !== "collectors" && (
+        <div role="alert">
+          <Panel>
+            <EmptyState
+              title={<RunStateIcon state={run.state} />}
+              action={
+                <Button variant="default" onClick={() => set({ tab: "collectors" }, { push: true })}>
+                  {t("run.openCollectors")}
+                </Button>
+              }
+            >
+              {t("run.withoutData")}
             </EmptyState>
           </Panel>
         </div>

@@ -12,17 +12,19 @@ interface Props {
   captures: readonly Capture[];
   /** Host id: states are those of the runs on this host, and the column of hosts is omitted. */
   host?: string;
+  /** Maximum height as a CSS length; a longer list scrolls below the names of its columns. */
+  maxHeight?: string;
 }
 
 /** Render captures, newest first, with their cost on the hosts. */
-export function CapturesTable({ captures, host }: Props) {
+export function CapturesTable({ captures, host, maxHeight }: Props) {
   const { t } = useTranslation();
   const planned = useNames();
   const time = useTimeFormat();
   const title = ({ source, plan }: Capture) =>
     source === "import" ? t("captures.imported") : planned.plan(plan);
   return (
-    <DataTable stack label={t("nav.captures")}>
+    <DataTable stack label={t("nav.captures")} {...(maxHeight ? { maxHeight } : {})}>
       <thead>
         <tr>
           <th>#</th>

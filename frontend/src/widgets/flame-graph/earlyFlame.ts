@@ -30,7 +30,7 @@ const describeLayout = (): string =>
   `${window.innerWidth} ${[...new URLSearchParams(location.search).keys()].sort().join(" ")}`;
 
 function readPlace(): FlamePlace {
-  const fallback = { left: 21, top: 288, width: window.innerWidth - 42 };
+  const fallback = { left: 21, top: 304, width: window.innerWidth - 42 };
   try {
     const stored = JSON.parse(localStorage.getItem(KEY) ?? "null") as FlamePlace | null;
     if (stored?.layout === describeLayout() && [stored.left, stored.top, stored.width].every(Number.isFinite))

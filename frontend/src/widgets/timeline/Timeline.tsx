@@ -39,7 +39,8 @@ import { useTimeView } from "./useTimeView";
 
 /** `changed` sorts the tracks by how much they differ between the baseline and the selection. */
 const FIELDS = { tracks: listField, fold: listField, changed: flagField };
-const GUTTER = 232;
+/** Room for a title, and the four statistics of a rate such as 16.5 MiB/s, which must never be cut. */
+const GUTTER = 280;
 /** Id of the group of tracks that are sorted by change, and its maximum number of tracks. */
 const CHANGED = "changed";
 const MAX_CHANGED = 40;

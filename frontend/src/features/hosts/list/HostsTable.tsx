@@ -8,6 +8,9 @@ import { formatBytes } from "../../../core/text/format";
 import { useTranslation } from "../../../lib/text/useTranslation";
 import classes from "./HostsPage.module.css";
 
+/** The table scrolls below the filters, so that the names of its columns stay in view. */
+const LIST_HEIGHT = "max(320px, calc(100dvh - 208px))";
+
 interface MarkProps {
   checked: boolean;
   indeterminate?: boolean;
@@ -34,7 +37,7 @@ export function HostsTable({ hosts, chosen, onChoose, mark, onLabel }: Props) {
     onChoose(next);
   };
   return (
-    <DataTable stack label={t("hosts.title")}>
+    <DataTable stack label={t("hosts.title")} maxHeight={LIST_HEIGHT}>
       <thead>
         <tr>
           <th className={classes.check}>

@@ -1,4 +1,5 @@
 import { Select } from "@mantine/core";
+import { cx } from "../../../core/cx";
 import classes from "../Profile.module.css";
 
 const MAX_OPTIONS = 500;
@@ -22,7 +23,8 @@ export function FacetSelect({ label, value, options, nameOf = String, onChange, 
   return (
     <Select
       size="xs"
-      className={classes.facet}
+      className={cx(classes.facet, value && classes.chosenFacet)}
+      title={data.find((item) => item.value === value)?.label}
       aria-label={label}
       placeholder={label}
       data={data}

@@ -11,6 +11,7 @@ import { FlameGraph } from "../../../widgets/flame-graph/FlameGraph";
 import type { TimeOrder } from "../api";
 import { frameTitle } from "../FrameDetails";
 import type { Filter } from "../filter";
+import { SampleAxis } from "../tracks/SampleAxis";
 import { EmptySelection } from "./EmptySelection";
 import classes from "./Panel.module.css";
 
@@ -52,6 +53,7 @@ export function TimeOrderView(props: Props) {
               {` ${t("profile.timeOrder.hint")}`}
               {countNarrow(tree) > 0 && ` ${t("profile.timeOrder.narrow")}`}
             </p>
+            <SampleAxis tree={tree} unit={props.unit} />
             <FlameGraph
               // The IDs count boxes, so an outline does not belong to the boxes of another selection.
               key={`${tree.first_ns}-${tree.last_ns}-${name}`}

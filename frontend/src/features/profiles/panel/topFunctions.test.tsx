@@ -30,3 +30,14 @@ it("names the functions with most self time, with their share of all samples", a
   await user.click(buttons[0] as HTMLElement);
   expect(onPick).toHaveBeenCalledWith("a");
 });
+
+it("distinguishes frames without a symbol by their addresses", async () => {
+  const rows = [
+    row("[kernel.kallsyms]+0xffffffff813ae453", 20),
+    row("[kernel.kallsyms]+0xffffffff8226e079", 10),
+  ];
+  renderPart(<TopFunctions rows={rows} total={100} onPick={vi.fn()} />);
+  const [first, second] = await screen.findAllByRole("button");
+  expect(first).toHaveTextContent(/ae453 20/);
+  expect(second).toHaveTextContent(/6e079 10/);
+});

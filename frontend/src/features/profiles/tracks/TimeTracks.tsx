@@ -12,6 +12,7 @@ import { type Filter, PROFILE_FIELDS } from "../filter";
 import classes from "../panel/Panel.module.css";
 import { GUTTER_PX, SampleTracks } from "./SampleTracks";
 import { ScheduleTracks } from "./ScheduleTracks";
+import { AXIS_PX, TimeAxis } from "./TimeAxis";
 
 interface Props {
   profile: Profile;
@@ -22,6 +23,9 @@ interface Props {
   /** Whether another part of the panel displays the error of the selection. */
   hasErrorBelow: boolean;
 }
+
+/** Height of the heat map. */
+const STRIP_PX = 40;
 
 const FILTER_OF = { thread: "tid", process: "pid", cpu: "cpu" } as const;
 
@@ -38,6 +42,7 @@ export function TimeTracks({ profile, filter, heat, whole, hasErrorBelow }: Prop
     <>
       {heat.data ? (
         <div style={{ paddingLeft: hasTracks && whole ? GUTTER_PX : 0 }}>
+          {whole && <TimeAxis range={whole} />}
           <SampleHeatmap
             heat={heat.data}
             brush={state.b}
@@ -49,7 +54,7 @@ export function TimeTracks({ profile, filter, heat, whole, hasErrorBelow }: Prop
       ) : heat.error ? (
         !hasErrorBelow && <ErrorLine error={heat.error} />
       ) : (
-        <BlockSkeleton height={40} />
+        <BlockSkeleton height={STRIP_PX + (profile.t0_ns === null ? 0 : AXIS_PX)} />
       )}
       {hasTracks && heat.data && !whole && <p className={classes.trackLine}>{t("profile.tracks.noTimes")}</p>}
       {by && whole && (
