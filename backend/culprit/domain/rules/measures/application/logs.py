@@ -7,6 +7,7 @@ reports as often is how the host always works (a limit refuses crawlers, a name 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from collectors.contract import Sentence
 from culprit.domain.rules.finding import Measurement, Subject
@@ -37,6 +38,14 @@ def _messages(kind: str) -> Callable[[HostView], Iterator[Measurement]]:
             yield Measurement(0.0, (), tuple(row.citation for row in logs), 0, (), {"name": ""})
 
     return read
+
+
+def _programs_die(view: HostView) -> Iterator[Measurement]:
+    """How often logs reported it, at the program that writes the log: a supervisor is of the service of its workers."""
+    for item in _messages("programs_die")(view):
+        rows = [row for row in view.rows("limit_messages") if row.citation in item.citations]
+        subject = (("pid", rows[0].text("pid")),) if rows else ()
+        yield replace(item, subject=subject)
 
 
 def _list_doubts(view: HostView, row: TableRow, kind: str) -> tuple[Sentence, ...]:
@@ -234,7 +243,10 @@ NAMES_UNKNOWN = _count("names_unknown", "names that do not exist", "不存在的
 FILES_FULL = _count("files_full", "a limit of open files", "打开文件上限")
 SPACE_FULL = _count("space_full", "a full file system", "空间不足")
 PROCESSES_FULL = _count("processes_full", "a limit of processes", "进程数上限")
-PROGRAMS_DIE = _count("programs_die", "programs that die", "程序异常退出")
+PROGRAMS_DIE = build_listed_measure(
+    "logs.programs_die_count", "count", "Log lines about programs that die", "日志中报告程序异常退出的行", _LOGS,
+    _programs_die,
+)  # fmt: skip
 FLOOD_HOURS = build_listed_measure(
     "logs.hours_to_full",
     "h",
