@@ -96,6 +96,7 @@ function status(l) {
   if (l ~ /No space left on device|ENOSPC|[Dd]isk quota exceeded|EDQUOT|[Ff]ile too large|EFBIG/) hit("space_full")
   if (l ~ /ENOTFOUND|Name or service not known|[Nn]o such host|NXDOMAIN|Host not found[)]/) hit("names_unknown")
   else if (l ~ /[Nn]ame resolution|getaddrinfo|EAI_AGAIN|UnknownHost|server misbehaving|be resolved [(]|resolve host|DNS (lookup|timeout)|[Nn]ame service error|translate host|lookup [^ ]+ on /) hit("names_fail")
+  if (l ~ /([Ww]orker|[Cc]hild|[Pp]rocess|pid|exited:).*(exit.*((code|status)[ =][1-9]|signal [A-Z])|(exit|kill|terminat).* signal [1-9]|(sent|by) SIG[A-Z])/ && l !~ /signal (15|2|1)($|[^0-9])|SIG(INT|TERM|HUP)|=15|code 143/) hit("programs_die")
   near = (l ~ /[Ff]ork|[Ss]pawn|[Cc]lone/) ? 4 : near - 1
   if (near > 0 && l ~ /Resource temporarily unavailable|EAGAIN/ || l ~ /[Cc]annot fork|unable to create (new )?native thread|can\047t start new thread|pthread_create failed|newosproc/) hit("processes_full")
   }

@@ -80,7 +80,34 @@ MESSAGES = {
         "OSError: [Errno 27] File too large",
     ],
     "processes_full": ["can't start new thread"],
+    "programs_die": [
+        "[2026-12-01 09:00:00 +0000] [7] [WARNING] Worker with pid 812 was terminated due to signal 6",
+        "[2026-12-01 09:00:00 +0000] [7] [ERROR] Worker (pid:812) was sent SIGSEGV!",
+        "[2026-12-01 09:00:00 +0000] [7] [ERROR] Worker (pid:812) exited with code 3",
+        "[pool www] child 812 exited on signal 6 (SIGABRT) after 3.2 seconds from start",
+        "AH00052: child pid 812 exit signal Aborted (6)",
+        "2026/12/01 09:00:00 [alert] 7#7: worker process 812 exited on signal 6",
+        "DAMN ! worker 1 (pid: 812) died, killed by signal 6 :( trying respawn ...",
+        "LOG:  server process (PID 812) was terminated by signal 11: Segmentation fault",
+        "imap: Fatal: master: service(imap): child 812 killed with signal 6 (core dumped)",
+        "INFO exited: web (exit status 1; not expected)",
+        "INFO exited: web (terminated by SIGSEGV; not expected)",
+        "shop.service: Main process exited, code=exited, status=1/FAILURE",
+        "shop.service: Main process exited, code=killed, status=9/KILL",
+    ],
 }
+#: Lines about programs that end as they are meant to, or that do not end.
+ENDS = (
+    "[2026-12-01 09:00:00 +0000] [7] [INFO] Worker exiting (pid: 812)",
+    "[2026-12-01 09:00:00 +0000] [7] [WARNING] Worker with pid 812 was terminated due to signal 15",
+    "[2026-12-01 09:00:00 +0000] [7] [ERROR] Worker (pid:812) was sent SIGTERM!",
+    "[pool www] child 812 exited with code 0 after 60.1 seconds from start",
+    "[pool www] child 812 exited on signal 15 (SIGTERM) after 60.1 seconds from start",
+    "INFO exited: import (exit status 0; expected)",
+    "shop.service: Main process exited, code=killed, status=15/TERM",
+    "worker 3 sent 812 bytes, status 404",
+    "child process started, pid 812, status pending",
+)
 #: Lines about answers, and their status.
 ANSWERS = {
     '10.0.0.9 - - [28/Nov/2026:09:00:00 +0000] "GET /a HTTP/1.1" 502 157 "-" "curl/7.88.1"': 502,
@@ -108,6 +135,11 @@ def test_each_message_has_its_kind(awk: str, kind: str) -> None:
     for line in MESSAGES[kind]:
         kinds = [(row["kind"], row["count"]) for row in read_lines(awk, [line]) if row["row"] == "message"]
         assert kinds == [(kind, "1")], line
+
+
+@pytest.mark.parametrize("awk", AWKS)
+def test_a_program_that_ends_as_it_is_meant_to_does_not_die(awk: str) -> None:
+    assert [row["row"] for row in read_lines(awk, [*ENDS])] == ["log"]
 
 
 @pytest.mark.parametrize("awk", AWKS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from functools import partial
 from lab.environment import LabEnvironment
 from lab.load import wait_for
 from lab.real.services.golang import GO, GoService
-from lab.real.services.hosts.runtime_host import RuntimeHost
+from lab.real.services.hosts.runtime_host import PROGRAMS, RuntimeHost
 from lab.real.services.java import JavaService
 from lab.real.services.node import NodeService
 from lab.real.services.redis import Redis
@@ -104,6 +105,25 @@ def _run_regex_backtracking_threads(environment: LabEnvironment, rng: random.Ran
     yield host.build_live(service.pid, service.access_log, rule=rule)
 
 
+@contextmanager
+def _run_blocking_command(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
+    """One variable: how an event loop waits for what a receipt needs; the partner is as quick as before."""
+    host = RuntimeHost(environment, rng)
+    signer = host.start_partner(sign=(rng.randrange(220, 320), 0.2))
+    settings, pause_ms = environment.directory / "receipts.json", rng.randrange(250, 400)
+    signing = rng.choice(("captured", "output", "paced"))
+    settings.write_text(json.dumps({"signing": "async"}))
+    server = environment.on_host(
+        ["env", f"LISTEN={environment.host_address}:{host.port}", f"SIGNER={signer}", f"SETTINGS={settings}",
+         f"WORK={rng.randrange(300, 900)}", "/usr/bin/python3", "-B", str(PROGRAMS / "daemons" / "receipts_app.py")]
+    )  # fmt: skip
+    wait_for(lambda: bool(environment.host_net.sh(f"ss -Hltn sport = :{host.port}")), "the receipts")
+    host.start_clients(rng.randrange(12, 18), {"spaces": 9, "receipts": 2}, timeout_s=10.0)
+    settings.with_suffix(".new").write_text(json.dumps({"signing": signing, "pause_ms": pause_ms}))
+    settings.with_suffix(".new").replace(settings)
+    yield host.build_live(server.pid, "", signing=signing, pause_ms=pause_ms)
+
+
 SCENARIOS = (
     Scenario(
         "jvm-thread-pool", "development", "jvm-thread-pool", ("worker-pool-exhausted", "slow-dependency"),
@@ -126,5 +146,10 @@ SCENARIOS = (
         "A new pattern backtracks in a few reviews and burns the CPUs of a JVM; other requests are cheap.",
         _run_regex_backtracking_threads, needs=("java", "javac"), seconds=8.0, software=("java",),
         global_effect=("cpu",),
+    ),
+    Scenario(
+        "blocking-command", "development", "blocking-command", ("blocked-event-loop",),
+        "A release waits for a command, or for its next attempt, in the one thread of an event loop.",
+        _run_blocking_command, needs=("curl",), seconds=8.0, software=("aiohttp",),
     ),
 )  # fmt: skip

@@ -167,6 +167,31 @@ def _crashing(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]
     )
 
 
+@contextmanager
+def _aborting(environment: LabEnvironment, rng: random.Random) -> Iterator[Live]:
+    """One variable: a release sends some labels that a native library answers with a failed assertion."""
+    port, app_port = draw_ports(rng, 2)
+    neighbours = start_neighbours(environment, rng)
+    app = Gunicorn(
+        environment, app_port, "valley/labels_app.py", address="127.0.0.1", workers=rng.randrange(3, 6)
+    )
+    http = build_upstream("labels", (f"127.0.0.1:{app.port}",))
+    nginx = Nginx(environment, port, NginxSettings(http_lines=http, server_lines=build_proxy("/", "labels")))
+    rate, wide_every = rng.uniform(30, 50), rng.randrange(60, 100)
+    load = start_requests(environment, rng, nginx.address, rate, "/labels/{n}")
+    healthy = _measure_health(load)
+    app.restart(WIDE_EVERY=str(wide_every))
+    time.sleep(2.0)
+    load.mark()
+    yield Live(
+        environment.host,
+        choose_scope(environment, rng, app.pid),
+        {"port": port, "healthy": healthy, "rate": rate, "wide_every": wide_every, "neighbours": neighbours},
+        load.stats,
+        ACCESS_LOG,
+    )
+
+
 SCENARIOS = (
     Scenario(
         "site-certificate", "development", "site-certificate", ("certificate-expired",),
@@ -182,5 +207,10 @@ SCENARIOS = (
         "worker-crashes", "development", "worker-crashes", ("crash-loop",),
         "Since an import, pages of some categories recurse without end, and each ends a worker of php-fpm by SIGSEGV.",
         _crashing, needs=("nginx", "php-fpm8.2"), seconds=10.0, software=("php-fpm", "nginx"),
+    ),
+    Scenario(
+        "worker-aborts", "development", "worker-crashes", ("crash-loop",),
+        "Since a release, some labels end a worker of gunicorn by a failed assertion of a native library.",
+        _aborting, needs=("nginx", "gunicorn"), seconds=10.0, software=("gunicorn", "nginx"),
     ),
 )  # fmt: skip

@@ -29,7 +29,10 @@ CAUSES: tuple[Cause, ...] = (
             "stays below 90 % of the limit.",
             "相同负载十分钟：该组 oom_kill 不再增长，用量低于限额的 90%。",
         ),
-        explains=("memory-leak", "slow-dependency", "worker-pool-exhausted", "connections-refused"),
+        explains=(
+            *("memory-leak", "slow-dependency", "worker-pool-exhausted", "connections-refused"),
+            "crash-loop",
+        ),
         proven_by=("memcg-oom",),
     ),
     Cause(

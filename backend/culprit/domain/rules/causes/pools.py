@@ -59,7 +59,7 @@ CAUSES: tuple[Cause, ...] = (
             "Capture again under the same load: the thread is below 90 % of a CPU, and no command takes 100 ms.",
             "相同负载下再次采集：该线程低于单核 90 %，没有命令超过 100 ms。",
         ),
-        mechanisms=("running",),
+        mechanisms=("running", "child", "pipe", "sleep", "unknown"),
         waits_for_peer=True,
         explains=(
             *("cpu-hot-function", "slow-dependency", "worker-pool-exhausted", "listen-queue-overflow"),
@@ -201,8 +201,11 @@ CAUSES: tuple[Cause, ...] = (
             "Capture again under the same load: the log grows no faster than the file system allows for a week.",
             "相同负载下再次采集：日志增长速度至少可供文件系统使用一周。",
         ),
-        mechanisms=("disk",),
-        explains=("disk-saturation", "disk-full", "sync-write-amplification"),
+        mechanisms=("disk", "running"),
+        explains=(
+            *("disk-saturation", "disk-full", "sync-write-amplification"),
+            *("blocked-event-loop", "cpu-hot-function", "worker-pool-exhausted"),
+        ),
         tested_by=("server_logs",),
     ),
 )

@@ -1,4 +1,4 @@
-"""Synchronous calls in an event loop: which processes match, and what is named for them."""
+"""Blocking calls in an event loop: which processes match, and what is named for them."""
 
 from __future__ import annotations
 
@@ -39,6 +39,23 @@ def view_loop(
     )  # fmt: skip
 
 
+def view_alone(
+    activity: str = "child", operation: str = "wait4", spent: float = 0.6, *, run: float = 0.2, loop: float = 0.2,
+    unread: float = 4.0, threads: float = 1, taken: float = 5.0, queue: float = 0.0,
+) -> HostView:  # fmt: skip
+    """A loop that spends so much of its time in a wait without a peer; further threads are idle."""
+    return make_view(
+        process_time=[make_process(7, "web", threads=threads, run=run)],
+        thread_time=[
+            make_time(7, activity, spent, "-", operation, longest_ms=300),
+            make_time(7, "events", loop, "-", "epoll_wait"),
+            *([make_time(7, "condition", threads - 1, "0x7f00", "futex")] if threads > 1 else []),
+        ],
+        tcp_waits=[make_wait(7, "web", "in", "80", taken, 900, unread=unread, connections=8)],
+        listeners=[{"pid": 7, "port": 80, "queue_min": 0, "queue_mean": queue, "queue_max": 3 * queue}],
+    )
+
+
 def view_locked() -> HostView:
     """A pool of threads that wait for the one of them that writes to a log."""
     return make_view(
@@ -75,6 +92,53 @@ def test_a_loop_that_waits_for_a_partner_matches(operation: str) -> None:
 
 def test_the_cause_is_the_loop_and_not_its_partner() -> None:
     assert name_causes(view_loop()) == {"blocked-event-loop": "likely"}
+
+
+@pytest.mark.parametrize(
+    ("activity", "operation"),
+    [
+        ("child", "wait4"),
+        ("pipe", "read"),
+        ("sleep", "clock_nanosleep"),
+        ("events", "poll"),
+        ("events", "select"),
+    ],
+)
+def test_a_loop_that_waits_for_a_child_or_sleeps_is_blocked(activity: str, operation: str) -> None:
+    view = view_alone(activity, operation)
+    finding = evaluate_loop(view)
+    assert finding.state == "matched"
+    assert dict(finding.subject) == {"cgroup": "/web", "pid": "7"}
+    assert finding.numbers[0].value == pytest.approx(100 * 0.6 / 0.8)
+    assert name_causes(view) == {"blocked-event-loop": "likely"}
+
+
+def test_requests_that_a_loop_has_read_and_handles_in_turn_wait_for_the_call() -> None:
+    """Clients with a connection for each request: all are read at once, and further ones are not accepted."""
+    view = view_alone("pipe", "read", taken=9.0, unread=0.0, queue=6.0)
+    finding = evaluate_loop(view)
+    assert finding.state == "matched"
+    assert finding.numbers[1].value == 14
+    assert name_causes(view) == {"blocked-event-loop": "likely"}
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        view_alone(
+            "sleep", unread=0.2, taken=0.3
+        ),  # a pause between two jobs, while clients are read at once
+        view_alone(unread=0.0, taken=1.0, queue=9.0),  # a worker for one connection waits for its child
+        view_alone(spent=0.1, run=0.1, loop=0.8),  # it is idle most of the time
+        view_alone("sleep", "clock_nanosleep", 1.0, loop=0.8, threads=2),  # a second thread sleeps
+        view_alone("events", "poll", 1.0, loop=0.8, threads=2),  # a second thread waits for its own events
+        view_alone("events", "epoll_wait"),  # the wait of the loop itself
+        view_alone(threads=5),  # other threads look idle and may hold the requests
+    ],
+    ids=["read-at-once", "one-worker", "idle", "sleeper", "second-loop", "loop", "threads"],
+)
+def test_a_wait_that_keeps_no_client_from_being_read_does_not_match(view: HostView) -> None:
+    assert evaluate_loop(view).state == "not_matched"
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collectors.contract import Text
 from culprit.domain.rules.finding import Strength
 from culprit.domain.rules.measures.application import logs
-from culprit.domain.rules.rule import Measure, Rule, Threshold
+from culprit.domain.rules.rule import Condition, Measure, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
 
@@ -194,6 +194,13 @@ RULES: tuple[Rule, ...] = (
         "process-limit", "fork(2), pthread_create(3): EAGAIN; messages of shells, Java, Python, Go and Node",
     ),
     _build_log_rule(
+        "F-LOG-PROGRAMS-DIE", logs.PROGRAMS_DIE,
+        Text("A log reports programs that die", "日志报告程序异常退出"), "crash-loop",
+        "messages of gunicorn, uWSGI, php-fpm, Apache, nginx, PostgreSQL, Dovecot, supervisord and systemd about exit "
+        "statuses other than 0 and signals that no supervisor sends. That at least one is in 5 s by chance has 2.5 % "
+        "where they are 200 s apart (Poisson)", harm=False,
+    ),
+    _build_log_rule(
         "F-LOG-POOL-EMPTY", logs.POOL_FULL,
         Text("A log reports that a connection pool had no free connection", "日志报告连接池没有空闲连接"),
         "connection-pool-exhausted",
@@ -250,5 +257,34 @@ RULES: tuple[Rule, ...] = (
             "访问日志本就只有一类行：请确认其按大小轮转。",
         ),
         source="stat of the log before and after; df. logrotate(8)",
+    ),
+    Rule(
+        id="F-LOG-WORK",
+        title=Text("A program does little else than log", "程序几乎只在写日志"),
+        summary=Text(
+            "{name} appends {lines} lines to {path} each second: its CPU time is {value} µs for each of them.",
+            "{name} 每秒向 {path} 写入 {lines} 行，平均每行只占 {value} 微秒 CPU 时间。",
+        ),
+        measure=logs.CPU_PER_LINE,
+        op="<=",
+        thresholds=(
+            ("warn", Threshold("warn", 50.0, "estimate: 5 µs format and write a line, a tenth of the work")),
+        ),
+        strength=Strength.MECHANISM,
+        use=Use("cpu", "utilization"),
+        also=(
+            Condition(
+                logs.LINES_PER_S, ">=", Threshold("lines", 10000.0, "at 5 µs each, a twentieth of a CPU")
+            ),
+        ),
+        suspects=("log-flood",),
+        causes=("log-flood",),
+        refutes=(),
+        caveats=Text(
+            "A program whose work is to write lines, such as a receiver of logs, looks like this.",
+            "以写日志为本职的程序（例如日志接收端）与此相同。",
+        ),
+        source="lines of the log in the capture; schedstat of its threads. write(2) and a time stamp for "
+        "each line; log4j: Performance",
     ),
 )  # fmt: skip

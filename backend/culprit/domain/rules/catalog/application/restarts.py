@@ -124,6 +124,28 @@ RULES: tuple[Rule, ...] = (
         source="systemctl show: NRestarts, Result",
     ),
     Rule(
+        id="F-CONTAINER-FAILS",
+        title=Text("An engine starts a failing container again and again", "容器引擎反复重启失败的容器"),
+        summary=Text(
+            "{container} was started again {value} times and waits for the next start. Its last exit code is "
+            "{exit_code}.",
+            "{container} 已被重启 {value} 次，正等待下一次启动；最近的退出码为 {exit_code}。",
+        ),
+        measure=restarts.FAILING_CONTAINERS,
+        op=">=",
+        thresholds=(("critical", Threshold("critical", 3.0, "twice may be chance")),),
+        strength=Strength.DIRECT,
+        use=Use("application", "errors"),
+        suspects=("crash-loop",),
+        causes=("crash-loop",),
+        harm=True,
+        caveats=Text(
+            "A job with the restart policy `always` ends on purpose and is started again.",
+            "重启策略为 `always` 的作业会主动结束并被再次启动。",
+        ),
+        source="State.Status `restarting` of docker and podman: the pause before the next start doubles up to a minute",
+    ),
+    Rule(
         id="F-FORK-LARGE",
         title=Text("A process with much memory forks itself", "占用大量内存的进程自我 fork"),
         summary=Text(

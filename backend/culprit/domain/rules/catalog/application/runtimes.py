@@ -12,6 +12,11 @@ from culprit.domain.rules.use_method import Use
 _STOPPED = Condition(
     runtimes.STOPPED, ">=", Threshold("stopped", 1.0, "percent: every hundredth request meets a stop")
 )
+_COMPUTES = Condition(
+    runtimes.STOP_ON_CPU,
+    ">=",
+    Threshold("on_cpu", 66.7, "percent: it computes, and hardly waits for a CPU"),
+)
 _NOTICED = Condition(
     shares.OLDEST, ">=", Threshold("oldest", 100.0, "users notice a tenth of a second (Miller 1968)")
 )
@@ -103,11 +108,7 @@ RULES: tuple[Rule, ...] = (
         use=Use("application", "saturation"),
         also=(
             _STOPPED,
-            Condition(
-                runtimes.STOP_ON_CPU,
-                ">=",
-                Threshold("on_cpu", 66.7, "percent: it computes, and hardly waits for a CPU"),
-            ),
+            _COMPUTES,
             _NOTICED,
         ),
         suspects=("gc-pauses",),
@@ -148,6 +149,33 @@ RULES: tuple[Rule, ...] = (
             "线程转储、堆转储和去优化也会暂停程序。所示时间是下限。",
         ),
         source="names of threads of HotSpot: vmThread.cpp, workerThread.cpp; times of perf samples. R. B. Miller, 1968",
+    ),
+    Rule(
+        id="F-JVM-STOPPED",
+        title=Text("A JVM stops its program for much of the time", "JVM 大部分时间处于暂停"),
+        summary=Text(
+            "Threads of Java process {pid} that run only while the program is stopped ran for {value} % of the time.",
+            "Java 进程 {pid} 中仅在程序暂停时运行的线程运行了 {value} % 的时间。",
+        ),
+        measure=runtimes.STOPPED,
+        op=">=",
+        thresholds=(
+            ("warn", Threshold("warn", 33.3, "percent: requests take 1.5 times as long")),
+            ("critical", Threshold("critical", 66.7, "percent: requests take three times as long")),
+        ),
+        strength=Strength.MECHANISM,
+        use=Use("application", "saturation"),
+        also=(_COMPUTES, _NOTICED),
+        suspects=("gc-pauses",),
+        causes=("gc-pauses",),
+        refutes=(),
+        harm=True,
+        caveats=Text(
+            "Thread dumps, heap dumps and deoptimization stop a program too. Stops may be too short to be seen singly.",
+            "线程转储、堆转储和去优化也会暂停程序；单次停顿可能短到无法单独观察。",
+        ),
+        source="names of threads of HotSpot, schedstat: needs no performance data of the JVM (-XX:-UsePerfData). "
+        "Speed-up without a part: Amdahl 1967",
     ),
     Rule(
         id="F-JVM-STOPS-MEET-CLIENTS",

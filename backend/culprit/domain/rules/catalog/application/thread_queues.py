@@ -198,12 +198,14 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         id="F-TIME-LOOP-WAITS",
-        title=Text("The thread that serves all clients waits for a peer", "服务所有客户端的线程在等待对端"),
+        title=Text(
+            "The thread that serves all clients waits in a call", "服务所有客户端的线程停在阻塞调用中"
+        ),
         summary=Text(
-            "The one serving thread of {name} spends {value} % of its time that is not idle in calls to {target} "
-            "({operation}); in the meantime {unread} other clients have a request that it does not read, on average.",
-            "{name} 唯一的服务线程有 {value} % 的非空闲时间停在对 {target} 的调用中（{operation}），"
-            "期间平均有 {unread} 个其他客户端的请求未被读取。",
+            "The one serving thread of {name} spends {value} % of its time that is not idle in a call that blocks it "
+            "({call}); in the meantime {others} other clients wait for it, on average.",
+            "{name} 唯一的服务线程有 {value} % 的非空闲时间停在阻塞它的调用中（{call}），"
+            "期间平均有 {others} 个其他客户端在等待它。",
         ),
         measure=loop_waits.LOOP_WAIT,
         op=">=",
@@ -215,7 +217,7 @@ RULES: tuple[Rule, ...] = (
         use=Use("application", "saturation"),
         also=(
             Condition(
-                loop_waits.LOOP_UNREAD, ">=", Threshold("unread", 1.0, "at any time one client is not read")
+                loop_waits.LOOP_OTHERS, ">=", Threshold("others", 1.0, "at any time another client waits")
             ),
             _LATE,
         ),

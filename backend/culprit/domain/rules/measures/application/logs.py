@@ -7,17 +7,22 @@ reports as often is how the host always works (a limit refuses crawlers, a name 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from collectors.contract import Sentence
 from culprit.domain.rules.finding import Measurement, Subject
 from culprit.domain.rules.intervals import estimate_event_share, estimate_share
 from culprit.domain.rules.measures.application.counters import build_listed_measure
-from culprit.domain.rules.measures.derived import Detail
+from culprit.domain.rules.measures.derived import Detail, cite_rows
 from culprit.domain.rules.measures.places import build_process_subject, cite_process
+from culprit.domain.rules.measures.service_time.services import sum_column
+from culprit.domain.rules.measures.service_time.shares import get_service_times
+from culprit.domain.rules.measures.service_time.thread_amounts import get_window_ms
 from culprit.domain.rules.rule import Measure
 from culprit.domain.rules.view import HostView, TableRow
 
 _LOGS = (("server_logs",),)
+_WORK = (("server_logs",), ("proc_threads",))
 
 
 def _messages(kind: str) -> Callable[[HostView], Iterator[Measurement]]:
@@ -33,6 +38,14 @@ def _messages(kind: str) -> Callable[[HostView], Iterator[Measurement]]:
             yield Measurement(0.0, (), tuple(row.citation for row in logs), 0, (), {"name": ""})
 
     return read
+
+
+def _programs_die(view: HostView) -> Iterator[Measurement]:
+    """How often logs reported it, at the program that writes the log: a supervisor is of the service of its workers."""
+    for item in _messages("programs_die")(view):
+        rows = [row for row in view.rows("limit_messages") if row.citation in item.citations]
+        subject = (("pid", rows[0].text("pid")),) if rows else ()
+        yield replace(item, subject=subject)
 
 
 def _list_doubts(view: HostView, row: TableRow, kind: str) -> tuple[Sentence, ...]:
@@ -157,6 +170,36 @@ def _flood_hours(view: HostView) -> Iterator[Measurement]:
             )
 
 
+def _list_logged_work(view: HostView) -> Iterator[tuple[float, Measurement]]:
+    """Yield the lines per second of each log, and the CPU time in µs that its service takes for each line.
+
+    Several processes can append to one file, so the CPU time is that of all processes of the service.
+    """
+    services = get_service_times(view).services
+    window_ms = get_window_ms(view.rows("process_time"))
+    for row in view.rows("growing_logs"):
+        service = services.find_by_pid(row.text("pid"))
+        lines, read, rate = (row.number(name) or 0.0 for name in ("lines", "read", "rate"))
+        if service is None or not (lines and read and rate and window_ms):
+            continue
+        per_s = rate * lines / read
+        cpu = sum_column(service.rows, "run_ms") / window_ms
+        detail: Detail = {"name": row.text("comm"), "path": row.text("path"), "lines": round(per_s)}
+        cites = cite_rows((row,), service.rows)
+        measurement = Measurement(1e6 * cpu / per_s, service.subject, cites, round(lines), (), detail)
+        yield per_s, measurement
+
+
+def _cpu_per_line(view: HostView) -> Iterator[Measurement]:
+    for _, item in _list_logged_work(view):
+        yield item
+
+
+def _lines_per_s(view: HostView) -> Iterator[Measurement]:
+    for per_s, item in _list_logged_work(view):
+        yield Measurement(per_s, item.subject, item.citations, item.sample_count)
+
+
 #: Statuses 500 to 599.
 FAILED = build_listed_measure(
     "logs.failed_pct", "pct", "Requests answered with an error", "以错误应答的请求", _LOGS,
@@ -200,6 +243,10 @@ NAMES_UNKNOWN = _count("names_unknown", "names that do not exist", "不存在的
 FILES_FULL = _count("files_full", "a limit of open files", "打开文件上限")
 SPACE_FULL = _count("space_full", "a full file system", "空间不足")
 PROCESSES_FULL = _count("processes_full", "a limit of processes", "进程数上限")
+PROGRAMS_DIE = build_listed_measure(
+    "logs.programs_die_count", "count", "Log lines about programs that die", "日志中报告程序异常退出的行", _LOGS,
+    _programs_die,
+)  # fmt: skip
 FLOOD_HOURS = build_listed_measure(
     "logs.hours_to_full",
     "h",
@@ -207,4 +254,15 @@ FLOOD_HOURS = build_listed_measure(
     "日志写满文件系统的时间",
     _LOGS,
     _flood_hours,
+)
+CPU_PER_LINE = build_listed_measure(
+    "logs.cpu_us_per_line",
+    "us",
+    "CPU time for each line of a log",
+    "每行日志的 CPU 时间",
+    _WORK,
+    _cpu_per_line,
+)
+LINES_PER_S = build_listed_measure(
+    "logs.lines_per_s", "per_s", "Lines that are logged", "日志行速率", _WORK, _lines_per_s
 )

@@ -1,8 +1,9 @@
-"""Measures of synchronous calls in an event loop: while its one thread waits for a peer, it reads no other client.
+"""Measures of blocking calls in an event loop: while its one thread waits in one, it reads no other client.
 
 A thread that has accepted several connections takes turns between them. Their requests stay in the receive queues of
 the kernel until it reads them, so that unread requests show that it does something else. Where it waits in a call to
-one peer, all of these clients wait for that call, one after the other.
+one peer, for a child or asleep, all of these clients wait for that call, one after the other. So do requests that it
+has read at once and handles in turn, and connections that it has not yet accepted.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from culprit.domain.rules.intervals import Interval
 from culprit.domain.rules.measures.cpu.run_queue import LEAST_WAITING
 from culprit.domain.rules.measures.derived import Detail, cite_rows
 from culprit.domain.rules.measures.service_time.accounts import TimeAccount
-from culprit.domain.rules.measures.service_time.activities import PEER
-from culprit.domain.rules.measures.service_time.amounts import Amount, Share, compute_share
-from culprit.domain.rules.measures.service_time.requests import IDLE_SERVER, select_rows
+from culprit.domain.rules.measures.service_time.activities import CLIENT, PEER
+from culprit.domain.rules.measures.service_time.amounts import Amount, Key, Share, add_amounts, compute_share
+from culprit.domain.rules.measures.service_time.requests import IDLE_SERVER, RECEIVES, select_rows
 from culprit.domain.rules.measures.service_time.services import (
     SESSIONS,
     LocalService,
@@ -34,6 +35,7 @@ from culprit.domain.rules.measures.service_time.shares import (
     read_accounts,
 )
 from culprit.domain.rules.measures.service_time.thread_amounts import (
+    ThreadAmounts,
     ThrottledGroups,
     get_window_ms,
     read_thread_amounts,
@@ -43,21 +45,25 @@ from culprit.domain.rules.view import HostView, TableRow
 
 #: A thread that has accepted so many connections at the same time takes turns between them.
 _SEVERAL = 2.0
+#: Waits of a thread for itself alone. Of several threads, an idle one may be in them.
+_ALONE = frozenset(("child", "pipe", "sleep"))
+_OWN: Key = ("", "")
 _Index = Mapping[str, Sequence[TableRow]]
 _waits: WeakKeyDictionary[HostView, list[tuple[TimeAccount, LoopWait]]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
 class LoopWait:
-    """The wait for a peer in which the one serving thread of a service spends most of its time that is not idle.
+    """The wait in which the one serving thread of a service spends most of its time that is not idle.
 
-    `share` is its part of that time, `unread` the mean number of accepted connections with a request that the thread
-    has not read.
+    `target` is the peer, empty for a wait without one. `share` is its part of that time, `others` the mean number of
+    clients that wait in the meantime: those whose request the thread has not read and, where the thread waits without a
+    peer, those whose request it has read and not answered.
     """
 
     target: str
     share: Share
-    unread: float
+    others: float
     amount: Amount
     rows: tuple[TableRow, ...]
 
@@ -80,11 +86,12 @@ def _list_loop_waits(view: HostView) -> list[tuple[TimeAccount, LoopWait]]:
 def _find_loop_wait(
     service: LocalService, rows: _Index, connections: _Index, queues: _Index, window_ms: float
 ) -> LoopWait | None:
-    """Return the longest wait for one peer of a service in which one thread serves several connections.
+    """Return the longest wait of a service in which one thread serves several connections.
 
     Of a service with several processes that serve, nothing shows which of them accepted a short connection. A request
     that was read and not answered is in some thread: with two of them, threads that look idle may hold one. A
     loop accepts in its turn all that wait, while a worker for one connection leaves the others in the accept queue.
+    What threads sleep, compute and wait for events adds up to one thread only if it is the same one that does each.
     """
     parents = {row.text("ppid") for row in service.rows}
     inbound = [row for row in select_rows(connections, service) if row.text("direction") == "in"]
@@ -92,19 +99,36 @@ def _find_loop_wait(
     if not is_alone or sum_column(inbound, "connections") < _SEVERAL:
         return None
     threads = read_thread_amounts(service, rows, ThrottledGroups({}), window_ms)
-    serving = sum(amount.number for amount in threads.busy.values()) + threads.free
-    others = sum(amount.number for amount in threads.ambiguous.values())
-    waits = {target: amount for (activity, target), amount in threads.busy.items() if activity == PEER}
-    if not waits or serving >= SINGLE_THREAD or threads.free >= IDLE_SERVER:
+    unread, queued = sum_column(inbound, "unread"), sum_column(select_rows(queues, service), "queue_mean")
+    taken = sum_column(inbound, "waiting")
+    alone = _select_own_waits(threads) if taken >= _SEVERAL or unread >= queued else {}
+    free = threads.free - sum(amount.number for key, amount in alone.items() if key in threads.idle)
+    spent = {**threads.busy, **alone}
+    serving = sum(amount.number for amount in spent.values()) + free
+    unclear = sum(amount.number for key, amount in threads.ambiguous.items() if key not in alone)
+    waits = {key: amount for key, amount in threads.busy.items() if key[0] == PEER and unread >= queued}
+    if alone:
+        waits[_OWN] = add_amounts(alone.values())
+    if not waits or serving >= SINGLE_THREAD or free >= IDLE_SERVER:
         return None
-    if others >= LEAST_WAITING and sum_column(inbound, "waiting") >= SINGLE_THREAD:
+    if unclear >= LEAST_WAITING and taken >= SINGLE_THREAD:
         return None
-    unread = sum_column(inbound, "unread")
-    if sum_column(select_rows(queues, service), "queue_mean") > unread:
-        return None
-    target = max(waits, key=lambda item: (waits[item].number, item))
-    share = compute_share(threads.busy, lambda activity, to: (activity, to) == (PEER, target))
-    return LoopWait(target, share, unread, waits[target], tuple(inbound))
+    longest = max(waits, key=lambda key: (waits[key].number, key))
+    is_own = longest == _OWN
+    keys = alone.keys() if is_own else {longest}
+    others = max(unread, taken + queued - 1.0) if is_own else unread
+    share = compute_share(spent, lambda activity, to: (activity, to) in keys)
+    return LoopWait(longest[1], share, others, waits[longest], tuple(inbound))
+
+
+def _select_own_waits(threads: ThreadAmounts) -> Mapping[Key, Amount]:
+    """Return waits of a thread without a peer, also in a call that reads one client: a loop never blocks there."""
+    reads = {
+        key: amount
+        for key, amount in threads.idle.items()
+        if key[0] == CLIENT and amount.operation in RECEIVES and amount.number > 0
+    }
+    return {**{key: amount for key, amount in threads.ambiguous.items() if key[0] in _ALONE}, **reads}
 
 
 def _build(
@@ -120,9 +144,8 @@ def _build(
             value, interval = measure(wait)
             detail: Detail = {
                 "name": account.service.name,
-                "target": wait.target or "-",
-                "unread": round(wait.unread, 1),
-                "operation": wait.amount.operation or "-",
+                "call": " ".join(filter(None, (wait.amount.operation or "-", wait.target))),
+                "others": round(wait.others, 1),
             }
             cites = tuple(dict.fromkeys((*wait.amount.citations, *cite_rows(wait.rows), *cite_time(account))))
             yield Measurement(value, _name_place(account, wait), cites, account.samples, (), detail, interval)
@@ -143,14 +166,14 @@ def _read_share(wait: LoopWait) -> tuple[float, Interval | None]:
 LOOP_WAIT = Measure(
     "service.loop_waits_pct",
     "pct",
-    Text("Time of the one serving thread in a call to a peer", "唯一服务线程花在调用对端上的时间"),
+    Text("Time of the one serving thread in a call that blocks", "唯一服务线程花在阻塞调用上的时间"),
     NEEDS,
     read_accounts(_build(_read_share)),
 )
-LOOP_UNREAD = Measure(
-    "service.loop_unread_count",
+LOOP_OTHERS = Measure(
+    "service.loop_others_count",
     "count",
-    Text("Clients whose request the serving thread has not read", "服务线程尚未读取其请求的客户端"),
+    Text("Clients that wait while the serving thread does", "服务线程等待期间等待的客户端"),
     NEEDS,
-    read_accounts(_build(lambda wait: (wait.unread, None))),
+    read_accounts(_build(lambda wait: (wait.others, None))),
 )

@@ -63,6 +63,17 @@ def _failed_units(view: HostView) -> Iterator[Measurement]:
             yield Measurement(row.number("restarts") or 0.0, (), (row.citation,), 1, (), detail)
 
 
+def _failing_containers(view: HostView) -> Iterator[Measurement]:
+    """Restarts of a container that its engine is about to start again, because its program ended."""
+    for row in view.rows("containers"):
+        is_due = row.text("state") == "restarting"
+        detail: Detail = {"container": row.text("name"), "exit_code": row.text("exit_code")}
+        subject = (("container", row.text("name")),)
+        yield Measurement(
+            (row.number("restarts") or 0.0) if is_due else 0.0, subject, (row.citation,), 1, (), detail
+        )
+
+
 def _forked_memory(view: HostView) -> Iterator[Measurement]:
     """Memory of its own, in kB, of each process that forks itself: a child goes on with the same program.
 
@@ -147,6 +158,10 @@ FAILED_UNITS = build_listed_measure(
     _NEEDS,
     _failed_units,
 )
+FAILING_CONTAINERS = build_listed_measure(
+    "containers.restarts_count", "count", "Restarts of a container that fails", "失败容器的重启次数",
+    (("container_state",),), _failing_containers,
+)  # fmt: skip
 ZOMBIES = build_listed_measure(
     "processes.zombies_count",
     "count",

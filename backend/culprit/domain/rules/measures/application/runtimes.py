@@ -134,7 +134,7 @@ def _stopped_pct(view: HostView) -> Iterator[Measurement]:
     """Percent of the time in which the busiest of these threads ran or waited for a CPU."""
     for pid, rows in _list_stops(view):
         busiest = max(row.number("running_pct") or 0.0 for row in rows)
-        yield Measurement(busiest, (("pid", pid),), cite_rows(rows), len(rows))
+        yield Measurement(busiest, (("pid", pid),), cite_rows(rows), len(rows), (), {"pid": pid})
 
 
 def _lifetime(view: HostView) -> Iterator[Measurement]:

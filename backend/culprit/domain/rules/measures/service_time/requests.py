@@ -33,7 +33,7 @@ _POLLS = frozenset(("poll", "ppoll"))
 #: System calls that move data of a file to a client, and what they wait for at the file.
 _TRANSFERS = frozenset(("sendfile", "sendfile64", "splice"))
 _STORAGE = frozenset(("disk", "fault", "filesystem"))
-_RECEIVES = frozenset(("read", "readv", "recvfrom", "recvmsg", "recv"))
+RECEIVES = frozenset(("read", "readv", "recvfrom", "recvmsg", "recv"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def claim_sockets(threads: ThreadAmounts, connections: Sequence[TableRow]) -> Th
     owes answers that no other thread waits for.
     """
     unknown = threads.idle.get(("events", "socket"))
-    if unknown is None or unknown.operation not in _RECEIVES:
+    if unknown is None or unknown.operation not in RECEIVES:
         return threads
     owed: dict[Key, float] = defaultdict(float)
     for row in connections:

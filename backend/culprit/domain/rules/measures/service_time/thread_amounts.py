@@ -32,6 +32,9 @@ from culprit.domain.statistics.intervals import wilson_interval
 
 #: Threads are sampled one after the other, so that one that never woke was seen asleep for a little less than all time.
 _NEARLY_ALL = 0.95
+_POLLS = frozenset(("poll", "ppoll", "select", "pselect6"))
+#: Less than this is one thread: the rest is background work.
+_SINGLE_THREAD = 1.5
 #: One for the address of each kind, A and AAAA, at the same time.
 QUERIES_OF_LOOKUP = 2
 #: Busy threads on average from which on one is busy nearly always: a request then waits nine service times (M/M/1).
@@ -134,15 +137,31 @@ def _read_process(
         if rest > 0:
             yield "ambiguous", (UNKNOWN, ""), Amount(rest, 0.0, rest, citations=cite)
         return
+    inner = _list_inner_polls(sampled, (run + wait) / window, rest / total)
     for row, weight in zip(sampled, weights, strict=True):
         number, seen = rest * weight / total, int(row.number("samples") or 0)
         low, high = _read_bounds(row, number, rest) or bound_sampled(number, seen, samples, rest)
         operation = row.text("detail")
-        key = row.text("activity"), normalize_target(row.text("target"))
+        activity = "pipe" if row in inner else row.text("activity")
+        key = activity, normalize_target(row.text("target"))
         amount = Amount(
             number, low, high, seen, row.number("longest_ms") or 0.0, operation, (row.citation, *cite)
         )
-        yield classify_activity(row.text("activity"), operation), key, amount
+        yield classify_activity(activity, operation), key, amount
+
+
+def _list_inner_polls(rows: Sequence[TableRow], awake: float, per_ms: float) -> list[TableRow]:
+    """Return polls that an event loop calls while it handles an event, such as for the two pipes of a child.
+
+    A loop always waits for its events in the same call. Where one thread waits in epoll_wait at times and in a poll of
+    several descriptors at others, the latter is a wait inside of the loop. Two threads would have twice the time.
+    """
+    events = [row for row in rows if row.text("activity") == "events"]
+    polls = [
+        row for row in events if row.text("detail") in _POLLS and normalize_target(row.text("target")) == ""
+    ]
+    is_single = awake + per_ms * sum_column(events, "time_ms") < _SINGLE_THREAD
+    return polls if is_single and any(row.text("detail").startswith("epoll") for row in events) else []
 
 
 def _read_bounds(row: TableRow, number: float, rest: float) -> tuple[float, float] | None:
