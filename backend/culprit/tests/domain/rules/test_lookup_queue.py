@@ -84,3 +84,27 @@ def test_requests_of_unknown_callers_count_for_the_service_behind_the_port() -> 
     )
     [account] = [item for item in read_service_times(view).accounts if item.service.name == "php-fpm"]
     assert (account.waiting, account.oldest_ms) == (2.0, 900.0)
+
+
+@pytest.mark.parametrize(("owner", "is_wait"), [(None, True), (7, True), (8, False)])
+def test_a_query_of_another_program_of_the_same_user_is_no_wait(owner: int | None, is_wait: bool) -> None:
+    """nginx keeps a connected socket to its name server, and the application next to it has the same user."""
+    view = make_view(
+        process_time=[make_process(7, "web", threads=3)],
+        thread_time=[make_time(7, "events", 1.0), make_time(7, "condition", 2.0)],
+        tcp_waits=[make_wait(7, "web", "in", "80", 2.0, 450)],
+        dns_waits=[
+            {
+                "server": "10.0.0.2",
+                "queries": 1,
+                "samples": 32,
+                "waiting": 1.0,
+                "oldest": 7780,
+                "kept": 0,
+                "pid": owner,
+                "uid": make_process(7, "web", threads=3)["uid"],
+            }
+        ],
+    )
+    amounts = read_service_times(view).accounts[0].amounts
+    assert any(activity == "dns" for activity, _ in amounts) is is_wait

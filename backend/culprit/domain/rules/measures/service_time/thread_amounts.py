@@ -183,8 +183,9 @@ def add_lookups(
     """Return the amounts of a service with look-ups of names that no thread of it waits for.
 
     Runtimes with an event loop (Go, Node with its own resolver) send a query and continue, so their threads look idle.
-    The table `dns_waits` has the mean number of open queries of its user. A look-up sends two at once, for A and AAAA
-    (getaddrinfo(3), RFC 8305), and at least one request waits for it; all that wait may share it.
+    The table `dns_waits` has the mean number of open queries of its user, or of their owner where it is known. A
+    look-up sends two at once, for A and AAAA (getaddrinfo(3), RFC 8305), and at least one request waits for it; all
+    that wait may share it.
     """
     unclear = {key: amount for key, amount in amounts.items() if key[0] in AMBIGUOUS}
     total = add_amounts(unclear.values())
@@ -192,7 +193,10 @@ def add_lookups(
     mine = [
         row
         for row in queries
-        if row.number("waiting") and not row.number("kept") and row.number("uid") in users
+        if row.number("waiting")
+        and not row.number("kept")
+        and row.number("uid") in users
+        and (not row.number("pid") or row.text("pid") in service.pids)
     ]
     if not total.number or not mine or any(activity == DNS for activity, _ in amounts):
         return amounts
