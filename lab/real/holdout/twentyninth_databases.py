@@ -21,10 +21,10 @@ def _harvests_of_beekeepers(environment: LabEnvironment, rng: Random) -> Iterato
     """One variable: whether PostgreSQL compiles statements."""
     town = Town(environment, rng)
     keepers = Beekeepers(town, jit="off")
-    page_s, others = keepers.measure_page(), rng.randrange(1, 4)
+    page_s, others = keepers.measure_page(), rng.randrange(2, 5)
     nginx = start_front(town, keepers.build_location("/"), keepers.upstream)
     paths = ["/harvests/{n}"] + [rng.choice(("/hives/{n}", "/flowers/{n}")) for _ in range(others)]
-    rate = max(1.5, min(9.0, rng.uniform(1.0, 1.3) / page_s))
+    rate = max(2.5, min(9.0, rng.uniform(1.0, 1.3) / page_s))
     town.start_clients(nginx.address, rate * len(paths), paths, warm_s=4.0)
     keepers.postgres.change_settings(jit="on")
     time.sleep(6.0)

@@ -35,8 +35,9 @@ done"""
 def _clinic_in_spring(environment: LabEnvironment, rng: Random) -> Iterator[Live]:
     """Letters that are posted in time, next to a cache that is full on purpose, and a release that is fine."""
     town = Town(environment, rng)
-    vet, maker = Vet(town, "noeviction"), SignMaker(town, rng.choice((512, 1024)))
-    bookings = rng.uniform(4, 7)
+    vet = Vet(town, "noeviction")
+    maker = SignMaker(town, rng.choice((512, 1024)), rng.randrange(2, 4))
+    bookings = rng.uniform(2, 3.5)
     vet.limit_memory(round(bookings * vet.letter_kb * rng.uniform(20, 30)))
     pictures = Redis(
         environment, town.take_ports(1)[0], "--maxmemory", "4mb", "--maxmemory-policy", "allkeys-lru"
@@ -77,7 +78,7 @@ def _riverside_before_a_season(environment: LabEnvironment, rng: Random) -> Iter
     environment.on_host(["sh", "-c", words, str(environment.directory / "copy.sql")])
     nginx = start_front(town, anglers.build_location("/"))
     paths = ["/shore?page=licenses&n={n}"] + ["/shore?page=waters&n={n}"] * rng.randrange(1, 4)
-    town.start_clients(nginx.address, rng.uniform(8, 12) * len(paths), paths, warm_s=6.0)
+    town.start_clients(nginx.address, rng.uniform(4, 7) * len(paths), paths, warm_s=6.0)
     anglers.release_page()
     time.sleep(3.0)
     yield town.build_live(rng.choice((anglers.php.pid, anglers.mariadb.pid)))

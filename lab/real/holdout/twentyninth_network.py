@@ -37,7 +37,7 @@ def _pickups_of_a_laundry(environment: LabEnvironment, rng: Random) -> Iterator[
     laundry = Laundry(town, rng.choice(("roundrobin", "leastconn")))
     others = rng.randrange(1, 3)
     paths = ["/pickups/{n}"] * 2 + ["/prices/{n}"] * others
-    rate = rng.uniform(1.3, 1.6) * laundry.server_rate
+    rate = rng.uniform(1.4, 1.7) * laundry.server_rate
     town.start_clients(laundry.haproxy.address, rate * (2 + others) / 2, paths, warm_s=4.0)
     laundry.haproxy.restart(balance="source")
     time.sleep(8.0)

@@ -37,13 +37,14 @@ def _appointments_of_a_vet(environment: LabEnvironment, rng: Random) -> Iterator
 def _plates_of_a_sign_maker(environment: LabEnvironment, rng: Random) -> Iterator[Live]:
     """One variable: how many files a process may have open."""
     town = Town(environment, rng)
-    maker = SignMaker(town, MOST_FILES)
-    plate_s, others = maker.measure_plate(), rng.randrange(2, 5)
+    layers = max(1, min(12, round(rng.uniform(160_000, 240_000) / MOST_FILES)))
+    maker = SignMaker(town, MOST_FILES, layers)
+    plate_s, others = maker.measure_plate(), rng.randrange(3, 6)
     limit = rng.choice((256, 512, 1024))
     maker.restart_service(limit)
     nginx = start_front(town, maker.build_location("/"), maker.upstream)
     paths = ["/plates/{n}"] + ["/signs/{n}"] * others
-    rate = max(1.2, rng.uniform(1.1, 1.4) / plate_s)
+    rate = max(2.0, rng.uniform(1.1, 1.4) / plate_s)
     town.start_clients(nginx.address, rate * len(paths), paths, warm_s=4.0)
     maker.restart_service(MOST_FILES)
     time.sleep(6.0)

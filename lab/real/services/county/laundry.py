@@ -28,7 +28,7 @@ class Laundry:
         """Start them. balance: how HAProxy chooses a server."""
         self.town, rng, environment = town, town.rng, town.environment
         port, planner_port, *ports = town.take_ports(2 + SERVERS)
-        self.threads, planner_ms = rng.choice((6, 8)), rng.uniform(280, 380)
+        self.threads, planner_ms = rng.choice((4, 5)), rng.uniform(420, 520)
         #: How many pickups a second a server can answer.
         self.server_rate = self.threads / (planner_ms / 1000)
         planner = ApiServer(

@@ -20,8 +20,8 @@ MOST_FILES = 512 << 10 if HARD_LIMIT == resource.RLIM_INFINITY else min(512 << 1
 class SignMaker:
     """The service that runs. `upstream` is what nginx needs for it."""
 
-    def __init__(self, town: Town, open_files: int) -> None:
-        """Start it. open_files: how many files a process may have open."""
+    def __init__(self, town: Town, open_files: int, layers: int) -> None:
+        """Start it. open_files: how many files a process may have open. layers: those of a drawing."""
         rng, self.environment = town.rng, town.environment
         self.port = town.take_ports(1)[0]
         drawings = self.environment.directory / "drawings"
@@ -29,7 +29,6 @@ class SignMaker:
         for number in range(DRAWINGS):
             text = "".join(f"<line x1='{rng.randrange(900)}'/>\n" for _ in range(rng.randrange(300, 1_500)))
             (drawings / f"{number:02}.svg").write_text(text)
-        layers = max(1, min(15, round(rng.uniform(220_000, 300_000) / MOST_FILES)))
         self.processes = rng.choice((12, 16, 20))
         words = ("127.0.0.1", self.port, self.processes, drawings, layers, rng.randrange(100, 600))
         self._command = ["perl", str(PROGRAMS / "county" / "signs.pl"), *map(str, words)]
