@@ -91,7 +91,7 @@ def _high_street_on_saturday(environment: LabEnvironment, rng: Random) -> Iterat
     laundry, optician = Laundry(town, "source"), Optician(town, -rng.uniform(1, 20), rng.uniform(300, 900))
     nginx = start_front(town, optician.build_location("/"), optician.upstream)
     start_requests(environment, rng, nginx.address, rng.uniform(8, 14), "/glasses/{n}", "/frames/{n}")
-    paths = ["/pickups/{n}"] + ["/prices/{n}"] * rng.randrange(1, 3)
+    paths = ["/pickups/{n}"] + ["/prices/{n}"] * rng.randrange(2, 4)
     rate = rng.uniform(0.4, 0.6) * laundry.server_rate
     laundry.start_offices(rng.randrange(8, 14), rate * len(paths), paths)
     pid = rng.choice((laundry.haproxy.pid, laundry.servers[0].pid, optician.pid, optician.apache.pid))
