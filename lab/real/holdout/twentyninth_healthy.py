@@ -58,13 +58,13 @@ def _apiary_after_summer(environment: LabEnvironment, rng: Random) -> Iterator[L
     """A report that PostgreSQL compiles, pages that it does not, and many sessions that do nothing."""
     town = Town(environment, rng)
     keepers = Beekeepers(town, jit="on", jit_above_cost=1_000_000, max_connections=200)
-    keepers.hold_sessions(rng.randrange(30, 60))
+    keepers.hold_sessions(rng.randrange(12, 25))
     keepers.start_report()
     nginx = start_front(town, keepers.build_location("/"), keepers.upstream)
     paths = ["/harvests/{n}"] + [
-        rng.choice(("/hives/{n}", "/flowers/{n}")) for _ in range(rng.randrange(1, 4))
+        rng.choice(("/hives/{n}", "/flowers/{n}")) for _ in range(rng.randrange(2, 5))
     ]
-    town.start_clients(nginx.address, rng.uniform(5, 9) * len(paths), paths, warm_s=8.0)
+    town.start_clients(nginx.address, rng.uniform(2.5, 4) * len(paths), paths, warm_s=8.0)
     yield town.build_live(rng.choice((keepers.app.pid, keepers.postgres.pid)))
 
 

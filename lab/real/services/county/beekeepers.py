@@ -74,7 +74,7 @@ class Beekeepers:
 
     def start_report(self) -> None:
         """Start the report of the county."""
-        self.postgres.start_session(REPORT.format(pause_s=self.town.rng.uniform(3, 6)))
+        self.postgres.start_session(REPORT.format(pause_s=self.town.rng.uniform(7, 11)))
 
     def hold_sessions(self, count: int) -> None:
         """Open sessions that do nothing."""
