@@ -39,13 +39,21 @@ QUIET = 0.2
 
 
 @pytest.fixture(scope="module")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict[int, WaitingProgram]]]:
-    """All programs at once, by process ID."""
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[WaitingProgram]]:
+    """The directory of the programs, and those that were built."""
     directory = tmp_path_factory.mktemp("waits")
-    built = waiting_programs.build_programs(directory)
+    return directory, waiting_programs.build_programs(directory)
+
+
+@pytest.fixture(scope="module")
+def programs(
+    built: tuple[Path, list[WaitingProgram]],
+) -> Iterator[tuple[Path, dict[int, WaitingProgram]]]:
+    """All programs at once, by process ID."""
+    directory, all_programs = built
     running: dict[int, WaitingProgram] = {}
     with contextlib.ExitStack() as stack:
-        for program in built:
+        for program in all_programs:
             # Those that keep a CPU busy would only make the others slow.
             if program.name not in {"spin", "serve", "silent"} and not program.partner:
                 running[stack.enter_context(waiting_programs.run_program(program, directory)).pid] = program
@@ -191,12 +199,11 @@ def test_short_lived_processes_do_not_end_the_program(tmp_path: Path) -> None:
     assert float(str(parsed.facts["seconds"])) == pytest.approx(4, abs=1)
 
 
-def test_a_silent_file_system_is_named(tmp_path: Path) -> None:
+def test_a_silent_file_system_is_named(built: tuple[Path, list[WaitingProgram]], tmp_path: Path) -> None:
     """A FUSE file system that does not answer: its callers wait for a file system."""
     if not Path("/dev/fuse").exists():
         pytest.skip("needs FUSE")
-    directory = tmp_path
-    waiting_programs.build_programs(directory)
+    directory, _ = built
     point = tmp_path / "mount"
     point.mkdir()
     server = [sys.executable, str(waiting_programs.SOURCES / "silent_fuse.py"), str(point)]
