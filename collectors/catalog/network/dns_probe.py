@@ -53,8 +53,9 @@ waiting = {}
 attempt = 0
 begin = now = time.monotonic()
 end = begin + min(int(sys.argv[1]), 10)
-while servers and (waiting or attempt < 4 and now + 2 < end):
-    if attempt < 4 and begin + attempt <= now < end - 2:
+last = max(begin, end - 2)
+while servers and (waiting or attempt < 4 and now <= last):
+    if attempt < 4 and begin + attempt <= now <= last:
         attempt += 1
         questions = {"root": b"\0\0\2\0\1"}
         if zone:
