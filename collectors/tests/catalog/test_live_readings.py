@@ -50,8 +50,8 @@ def test_only_a_thread_that_never_sleeps_is_awake() -> None:
         for program in programs:
             program.kill()
             program.wait()
-    assert float(str(awake[programs[0].pid])) >= 1000.0
-    assert float(str(awake.get(programs[1].pid, 0.0))) <= 300.0
+    # A lower bound, which is the shorter the more programs use the CPUs.
+    assert float(str(awake.get(programs[1].pid, 0.0))) <= 300.0 < float(str(awake[programs[0].pid]))
 
 
 @pytest.fixture

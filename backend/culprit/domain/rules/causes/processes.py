@@ -60,6 +60,7 @@ CAUSES: tuple[Cause, ...] = (
             "Each server of resolv.conf answers each query.",
             "resolv.conf 中的每个服务器都能应答每次查询。",
         ),
+        mechanisms=("dns",),
         explains=("slow-name-resolution", *_IN_FRONT),
         tested_by=("dns_probe", "server_logs"),
         proven_by=("dns-failing",),

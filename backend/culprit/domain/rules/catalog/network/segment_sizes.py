@@ -7,6 +7,7 @@ from culprit.domain.rules.catalog.network.loss import DATA_LOST, MOST_UNACKNOWLE
 from culprit.domain.rules.finding import Strength
 from culprit.domain.rules.measures.application.pools import UNACKNOWLEDGED, UNSENT
 from culprit.domain.rules.measures.cpu.run_queue import LEAST_WAITING
+from culprit.domain.rules.measures.network import related as details
 from culprit.domain.rules.measures.network.loss import HANDSHAKES_WAITING
 from culprit.domain.rules.measures.network.segment_sizes import (
     FULL_REPEATED,
@@ -14,7 +15,7 @@ from culprit.domain.rules.measures.network.segment_sizes import (
     SHORT_REPEATED,
     SHORT_TO_CLIENTS,
 )
-from culprit.domain.rules.rule import Condition, Rule, Threshold
+from culprit.domain.rules.rule import Condition, MetricReading, Rule, Threshold
 from culprit.domain.rules.use_method import Use
 
 RULES: tuple[Rule, ...] = (
@@ -122,6 +123,7 @@ RULES: tuple[Rule, ...] = (
                 Threshold("short", 5.0, "percent: of 15 % that are lost as many are sent again"),
             ),
         ),
+        related=(MetricReading("tcp.retrans_pct", "mean"), details.PEER_MTU),
         strength=Strength.MECHANISM,
         use=Use("network", "errors"),
         suspects=("mtu-too-small",),
